@@ -1,0 +1,93 @@
+# make demo   a tour on a built-in sample, or on MODEL=path
+# make test   every gate: lint, types, freshness, tests
+# The rest is listed by `make help`. Everything happens in the virtual environment .venv.
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= auto
+MODEL ?=
+FUZZ_SECONDS ?= 60
+
+BIN := $(VENV)/bin
+# Where there is a C compiler, a compile that fails is an error and not a silent fallback.
+export GGUFSPEC_NATIVE := $(if $(shell command -v cc || command -v gcc || command -v clang),1,)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+BUILD_INPUTS := pyproject.toml CMakeLists.txt spec/VERSION \
+  $(shell find runtime/c generated/c -name '*.[ch]' 2>/dev/null)
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help demo install develop test lint format types fresh pytest fuzz cross sweep bench \
+  generate realfiles wheel clean
+.NOTPARALLEL:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+demo: install ## info, quantize, dequantize, compare, on a sample or MODEL=path
+	@$(BIN)/python -m ggufspec.demo $(if $(MODEL),"$(MODEL)")
+
+install: $(VENV)/.installed ## the package, editable
+
+develop: $(VENV)/.developed ## the package, editable, and everything the tests need
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+$(VENV)/.developed: $(BUILD_INPUTS) | $(BIN)/python
+	$(BIN)/python -m pip install -q -e '.[codegen,templates,test]'
+	@touch $@ $(VENV)/.installed
+
+test: lint types fresh fuzz pytest ## every gate
+
+lint: develop ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: develop ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# mypy does not see through the editable install, so it gets a regular one.
+types: develop ## mypy --strict
+	@rm -rf build/types
+	@GGUFSPEC_NATIVE=0 $(BIN)/python -m pip install -q --no-deps --target build/types .
+	MYPYPATH=build/types $(BIN)/mypy --strict -p ggufspec
+	MYPYPATH=build/types:tests $(BIN)/mypy --strict -p support
+
+fresh: develop ## generated/ is what the specification says
+	$(BIN)/ggufspec generate --check
+
+pytest: develop ## the tests alone
+	$(PYTEST) -n $(JOBS) --dist loadgroup
+
+fuzz: develop ## FUZZ_SECONDS=60 of hostile files under address and undefined-behaviour sanitizers
+	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) \
+	  $(BIN)/python tests/support/sanitized.py -m pytest -q -p no:cacheprovider tests/fuzz
+
+cross: develop ## AArch64 and s390x (big-endian) builds under qemu-user
+	GGUFSPEC_CROSS=1 $(PYTEST) tests/cross
+
+sweep: develop ## the exhaustive tests that `make test` leaves out
+	$(PYTEST) -n $(JOBS) -m sweep
+
+bench: develop ## speed against ggml, libgguf and gguf-py, from one run
+	$(BIN)/python tests/bench
+
+generate: develop ## write generated/ anew from spec/
+	$(BIN)/ggufspec generate --fix
+
+realfiles: develop ## fetch the real model files that the tests read (500 MB)
+	$(BIN)/python tests/support/realfiles.py
+
+wheel: $(BIN)/python ## dist/*.whl, with the compiled part
+	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .
+
+clean: ## everything but the virtual environment
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

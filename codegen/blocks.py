@@ -1,0 +1,455 @@
+"""A type file (spec/types/*.yaml) to a checked BlockType."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import expr as E
+from .affine import Affine, points
+from .bitmap import prove
+from .errors import YamlPath
+from .formula import FormulaError, Scope, affine, parse, typed
+from .model import Bits, BlockType, Case, Code, Derived, Field, Let, Region, Trit, Word
+from .names import fault
+from .scalars import Scalar
+from .schema import check_schema
+from .source import Source
+from .tables import Table
+
+_PAD = re.compile(r"^pad\d*$")
+_ARRAY = re.compile(r"^([a-z][a-z0-9]*)(?:\[(\d+)\])?$")
+
+
+@dataclass
+class _Layout:
+    """Storage while it is read: fields in order and the bytes so far."""
+
+    fields: list[Field] = field(default_factory=list)
+    derived: list[tuple[Field, str, YamlPath]] = field(default_factory=list)
+    size: int = 0
+
+
+def load_type(
+    source: Source, root: Path, scalars: Mapping[str, Scalar], tables: Mapping[str, Table]
+) -> BlockType:
+    """Read, check and prove one type file; SpecError names what is wrong and where."""
+    check_schema(source, root / "schema" / "type.schema.json")
+    return _Reader(source, scalars, tables).read()
+
+
+class _Reader:
+    def __init__(
+        self, source: Source, scalars: Mapping[str, Scalar], tables: Mapping[str, Table]
+    ) -> None:
+        self.source = source
+        self.entry: dict[str, Any] = source.data
+        self.scalars = scalars
+        self.tables = tables
+        self.taken = dict.fromkeys(tables, "a table")
+
+    def read(self) -> BlockType:
+        entry = self.entry
+        if entry["status"] == "removed":
+            return self._build(_Layout(), _Layout(), _Layout(), (), ())
+        for key in ("elements", "bytes", "fields", "order", "decode"):
+            if key not in entry:
+                self.source.fail((), f"missing key: {key} (only removed types have no layout)")
+        block = self._layout("fields")
+        prefix, suffix = self._layout("row_prefix"), self._layout("tensor_suffix")
+        if block.size != entry["bytes"]:
+            self.source.fail(("bytes",), f"the fields add up to {block.size}, not {entry['bytes']}")
+        fields = {f.name: f for part in (block, prefix, suffix) for f in part.fields}
+        regions = self._regions(fields)
+        total = sum(region.size for region in regions)
+        if total != entry["elements"]:
+            self.source.fail(("order",), f"the axes make {total} elements, not {entry['elements']}")
+        derived = tuple(self._derived(item, regions, fields) for item in block.derived)
+        kind = self._build(block, prefix, suffix, regions, derived)
+        prove(kind, self.source)
+        return kind
+
+    def _build(
+        self,
+        block: _Layout,
+        prefix: _Layout,
+        suffix: _Layout,
+        regions: tuple[Region, ...],
+        derived: tuple[Derived, ...],
+    ) -> BlockType:
+        entry = self.entry
+        return BlockType(
+            id=entry.get("id"),
+            name=entry["name"],
+            status=entry["status"],
+            elements=entry.get("elements", 0),
+            bytes=entry.get("bytes", 0),
+            fields=tuple(block.fields),
+            prefix=tuple(prefix.fields),
+            prefix_bytes=prefix.size,
+            suffix=tuple(suffix.fields),
+            suffix_bytes=suffix.size,
+            regions=regions,
+            derived=derived,
+            decode_text={name: str(text) for name, text in entry.get("decode", {}).items()},
+            quantize=entry.get("quantize", {}),
+            removed=entry.get("removed", {}),
+            doc=entry["doc"],
+            since=str(entry["since"]),
+            file=self.source.file,
+        )
+
+    # ---- storage
+
+    def _layout(self, key: str) -> _Layout:
+        layout = _Layout()
+        self._members(layout, self.entry.get(key, {}), (key,), "", (), ())
+        return layout
+
+    def _members(
+        self,
+        layout: _Layout,
+        members: Mapping[str, Any],
+        path: YamlPath,
+        prefix: str,
+        counts: tuple[int, ...],
+        strides: tuple[int, ...],
+    ) -> None:
+        """Lay ``members`` one behind the other; a group repeats its members' bytes."""
+        for name, what in members.items():
+            here = (*path, name)
+            if _PAD.match(name):
+                if not isinstance(what, int):
+                    self.source.fail(here, "pad takes a number of bytes")
+                layout.size += what
+                continue
+            if not prefix:
+                self._claim(name, "a field", here)
+            if isinstance(what, Mapping) and "of" in what:
+                if layout_count := len(counts):
+                    self.source.fail(here, f"groups nest {layout_count} deep; one level is enough")
+                self._group(layout, name, what, here)
+                continue
+            text = what["type"] if isinstance(what, Mapping) else what
+            scalar, count = self._scalar(text, here)
+            inner = ((count,), (scalar.bytes,)) if count is not None else ((), ())
+            made = Field(prefix + name, scalar, layout.size, counts + inner[0], strides + inner[1])
+            layout.fields.append(made)
+            layout.size += scalar.bytes * (count or 1)
+            if isinstance(what, Mapping):
+                layout.derived.append((made, what["derived"], here))
+
+    def _group(self, layout: _Layout, name: str, what: Mapping[str, Any], path: YamlPath) -> None:
+        inner = _Layout()
+        self._members(inner, what["of"], (*path, "of"), f"{name}.", (what["count"],), (0,))
+        if inner.derived:
+            self.source.fail(path, "a derived field cannot stand in a group")
+        for made in inner.fields:
+            layout.fields.append(
+                Field(
+                    made.name,
+                    made.scalar,
+                    layout.size + made.offset,
+                    made.counts,
+                    (inner.size, *made.strides[1:]),
+                )
+            )
+        layout.size += inner.size * what["count"]
+
+    def _scalar(self, text: Any, path: YamlPath) -> tuple[Scalar, int | None]:
+        match = _ARRAY.match(str(text))
+        if not match or match[1] not in self.scalars:
+            known = ", ".join(self.scalars)
+            self.source.fail(path, f"{text!r} is no scalar or scalar[n] (scalars: {known})")
+        count = int(match[2]) if match[2] else None
+        if count == 0:
+            self.source.fail(path, "an array of no elements")
+        return self.scalars[match[1]], count
+
+    def _claim(self, name: str, what: str, path: YamlPath) -> None:
+        problem = fault(name, self.taken)
+        if problem:
+            self.source.fail(path, problem)
+        self.taken[name] = what
+
+    # ---- regions: axes, codes, formulas
+
+    def _regions(self, fields: Mapping[str, Field]) -> tuple[Region, ...]:
+        orders, codes = self.entry["order"], self.entry.get("codes", {})
+        if isinstance(orders, Mapping) != isinstance(codes, Mapping):
+            self.source.fail(("codes",), "order and codes must both be one mapping or both lists")
+        if isinstance(orders, Mapping):
+            return (self._region(0, orders, codes, ("order",), ("codes",), fields),)
+        if len(orders) != len(codes):
+            self.source.fail(
+                ("codes",), f"{len(orders)} regions in order, {len(codes)} lists of codes"
+            )
+        regions: list[Region] = []
+        start = 0
+        outer = dict(self.taken)
+        for number, (order, names) in enumerate(zip(orders, codes, strict=True)):
+            self.taken = dict(outer)
+            paths = ("order", number), ("codes", number)
+            region = self._region(start, order, names, *paths, fields)
+            regions.append(region)
+            start += region.size
+        return tuple(regions)
+
+    def _region(
+        self,
+        start: int,
+        order: Mapping[str, int],
+        codes: Mapping[str, Any],
+        order_path: YamlPath,
+        codes_path: YamlPath,
+        fields: Mapping[str, Field],
+    ) -> Region:
+        for axis in order:
+            self._claim(axis, "an axis", (*order_path, axis))
+        for name in codes:
+            self._claim(name, "a code", (*codes_path, name))
+        made = tuple(
+            self._code(name, what, order, fields, (*codes_path, name))
+            for name, what in codes.items()
+        )
+        values = self._values(made, fields)
+        lets = self._lets(values, order)
+        valid = tuple(
+            self._formula(text, Scope(values, order, self.tables, "valid"), ("valid", number))
+            for number, text in enumerate(self.entry.get("valid", []))
+        )
+        for number, node in enumerate(valid):
+            if not isinstance(node.type, E.Bool):
+                self.source.fail(("valid", number), "not a condition")
+        return Region(
+            start,
+            tuple(order.items()),
+            made,
+            lets,
+            valid,
+            tuple(self.entry.get("valid", [])),
+        )
+
+    def _values(self, codes: Sequence[Code], fields: Mapping[str, Field]) -> dict[str, E.Node]:
+        """The names that formulas may use: single fields and codes."""
+        values: dict[str, E.Node] = {}
+        for name, stored in fields.items():
+            if not stored.counts:
+                values[name] = E.FieldRef(_scalar_type(stored.scalar), frozenset(), stored)
+        for code in codes:
+            kind: E.Type = E.Int(code.low, code.high)
+            if code.is_float and code.scalar:
+                kind = _scalar_type(code.scalar)
+            values[code.name] = E.CodeRef(kind, frozenset(code.axes), code.name)
+        return values
+
+    def _lets(self, values: dict[str, E.Node], order: Mapping[str, int]) -> tuple[Let, ...]:
+        decode: Mapping[str, Any] = self.entry["decode"]
+        if list(decode)[-1:] != ["x"]:
+            self.source.fail(("decode",), "the last formula must be x, the element")
+        scope_values = dict(values)
+        lets: list[Let] = []
+        for name, text in decode.items():
+            here = ("decode", name)
+            if name != "x":
+                problem = fault(name, self.taken)
+                if problem:
+                    self.source.fail(here, problem)
+            node = self._formula(text, Scope(scope_values, order, self.tables), here)
+            if name == "x":
+                node = self._element(node, order, here)
+            lets.append(Let(name, node))
+            scope_values[name] = E.LetRef(node.type, node.axes, name)
+        return tuple(lets)
+
+    def _element(self, node: E.Node, order: Mapping[str, int], path: YamlPath) -> E.Node:
+        """``x`` as float32. A plain type's bare field may round: F64, I32 and I64 do."""
+        unused = [axis for axis in order if axis not in node.axes and order[axis] > 1]
+        if unused:
+            self.source.fail(path, f"x does not use axis {', '.join(unused)}")
+        if node.type == E.F32:
+            return node
+        exact = isinstance(node.type, E.Int) and max(-node.type.low, node.type.high) <= 1 << 24
+        if not exact and not isinstance(node, E.FieldRef):
+            self.source.fail(path, "x is not exact in float32; only a bare field may be rounded")
+        return E.Convert(E.F32, node.axes, node)
+
+    def _formula(self, text: Any, scope: Scope, path: YamlPath) -> E.Node:
+        try:
+            return typed(text, scope)
+        except FormulaError as error:
+            self.source.fail(path, str(error))
+
+    # ---- codes
+
+    def _code(
+        self,
+        name: str,
+        what: Any,
+        order: Mapping[str, int],
+        fields: Mapping[str, Field],
+        path: YamlPath,
+    ) -> Code:
+        if isinstance(what, Mapping):
+            cases = self._cases(what, order, fields, path)
+        else:
+            cases = [self._case((), what, order, fields, path)]
+        widths = {sum(piece.width for piece in case.slices) for case in cases}
+        if len(widths) > 1:
+            self.source.fail(path, f"the cases have different widths: {sorted(widths)}")
+        used: set[str] = set()
+        for case in cases:
+            used |= {axis for axis, _ in case.fixed}
+            used |= {axis for piece in case.slices for axis in piece.axes}
+        axes = tuple(axis for axis in order if axis in used)
+        width = widths.pop()
+        low, high, scalar = 0, (1 << width) - 1, None
+        first = cases[0].slices[0]
+        if len(cases) == 1 and len(cases[0].slices) == 1:
+            if isinstance(first, Trit):
+                high = 2
+            elif first.is_word:
+                scalar = first.word.scalar
+                low, high = scalar.low, scalar.high
+        if width > 32 and not (scalar and scalar.is_float):
+            self.source.fail(path, f"a code of {width} bits; 32 is the limit")
+        return Code(name, axes, tuple(cases), width, low, high, scalar)
+
+    def _cases(
+        self,
+        what: Mapping[str, Any],
+        order: Mapping[str, int],
+        fields: Mapping[str, Field],
+        path: YamlPath,
+    ) -> list[Case]:
+        cases: list[Case] = []
+        for key, slices in what.items():
+            here = (*path, key)
+            fixed = tuple(self._binding(part, order, here) for part in key.split(","))
+            cases.append(self._case(fixed, slices, order, fields, here))
+        axes = [axis for axis, _ in cases[0].fixed]
+        for case, key in zip(cases, what, strict=True):
+            if [axis for axis, _ in case.fixed] != axes:
+                self.source.fail((*path, key), f"every case must fix the axes {', '.join(axes)}")
+        named = [dict(case.fixed) for case in cases]
+        missing = [point for point in points(axes, order) if point not in named]
+        if missing or len(named) != len({case.fixed for case in cases}):
+            text = ",".join(f"{axis}={value}" for axis, value in (missing or named)[0].items())
+            self.source.fail(path, f"case {text} is {'missing' if missing else 'there twice'}")
+        return cases
+
+    def _binding(self, part: str, order: Mapping[str, int], path: YamlPath) -> tuple[str, int]:
+        axis, _, value = part.strip().partition("=")
+        if axis not in order or not value.isdigit() or int(value) >= order[axis]:
+            self.source.fail(path, f"{part.strip()!r} is not axis=value with an axis of this order")
+        return axis, int(value)
+
+    def _case(
+        self,
+        fixed: tuple[tuple[str, int], ...],
+        what: Any,
+        order: Mapping[str, int],
+        fields: Mapping[str, Field],
+        path: YamlPath,
+    ) -> Case:
+        texts = what if isinstance(what, list) else [what]
+        free = {axis: n for axis, n in order.items() if axis not in dict(fixed)}
+        slices = []
+        for number, text in enumerate(texts):
+            here = (*path, number) if isinstance(what, list) else path
+            try:
+                slices.append(_slice(text, free, fields))
+            except FormulaError as error:
+                self.source.fail(here, str(error))
+        if len({piece.axes for piece in slices}) > 1:
+            shown = "; ".join(",".join(sorted(piece.axes)) or "none" for piece in slices)
+            self.source.fail(path, f"the slices of one code use different axes: {shown}")
+        if len(slices) > 1 and any(isinstance(piece, Trit) for piece in slices):
+            self.source.fail(path, "a trit cannot be one slice of several")
+        return Case(fixed, tuple(slices))
+
+    def _derived(
+        self,
+        item: tuple[Field, str, YamlPath],
+        regions: tuple[Region, ...],
+        fields: Mapping[str, Field],
+    ) -> Derived:
+        stored, text, path = item
+        if len(regions) != 1:
+            self.source.fail(path, "a derived field needs a single region")
+        region = regions[0]
+        values = self._values(region.codes, fields)
+        node = self._formula(text, Scope(values, region.extents, self.tables, "derived"), path)
+        count = 1
+        for axis in node.axes:
+            count *= region.extents[axis]
+        if count != stored.total:
+            self.source.fail(path, f"{count} derived values for {stored.total} stored ones")
+        return Derived(stored, node, text)
+
+
+def _scalar_type(scalar: Scalar) -> E.Type:
+    if scalar.is_float:
+        return E.Float(64) if scalar.bits == 64 else E.F32
+    return E.Int(scalar.low, scalar.high)
+
+
+def _slice(text: Any, extents: Mapping[str, int], fields: Mapping[str, Field]) -> Bits | Trit:
+    node = parse(text)
+    match node:
+        case ast.Call(func=ast.Name(id="bits"), args=[word, shift, ast.Constant(value=int(width))]):
+            made = _word(word, extents, fields)
+            low, high = (where := affine(shift, extents)).bounds(extents)
+            if width < 1 or low < 0 or high + width > made.scalar.bits:
+                raise FormulaError(
+                    f"bits {low}..{high + width - 1} leave the {made.scalar.bits}-bit word "
+                    f"{made.field.name}"
+                )
+            if made.scalar.is_float:
+                raise FormulaError(f"{made.field.name} is a float; only a whole word can be taken")
+            return Bits(made, where, width)
+        case ast.Call(func=ast.Name(id="trit"), args=[word, digit]):
+            made = _word(word, extents, fields)
+            low, high = (where := affine(digit, extents)).bounds(extents)
+            if made.scalar.name != "u8":
+                raise FormulaError("trits live in u8 words")
+            if low < 0 or high > 4:
+                raise FormulaError(f"digit {low}..{high} of a byte that holds five trits")
+            return Trit(made, where)
+        case ast.Call(func=ast.Name(id="bits" | "trit" as name)):
+            form = "bits(word, shift, width)" if name == "bits" else "trit(byte, digit)"
+            raise FormulaError(f"{text!r} does not have the form {form}")
+    made = _word(node, extents, fields)
+    return Bits(made, Affine(0), made.scalar.bits)
+
+
+def _word(node: ast.expr, extents: Mapping[str, int], fields: Mapping[str, Field]) -> Word:
+    name, indices = _address(node, extents)
+    stored = fields.get(name)
+    if stored is None:
+        raise FormulaError(f"unknown field {name!r} (fields: {', '.join(fields)})")
+    if len(indices) != len(stored.counts):
+        raise FormulaError(f"{name} takes {len(stored.counts)} indices, not {len(indices)}")
+    for index, count in zip(indices, stored.counts, strict=True):
+        low, high = index.bounds(extents)
+        if low < 0 or high >= count:
+            raise FormulaError(f"index {low}..{high} leaves {name}, which holds {count}")
+    return Word(stored, tuple(indices))
+
+
+def _address(node: ast.expr, extents: Mapping[str, int]) -> tuple[str, list[Affine]]:
+    """``name``, ``name[i]`` or ``group[i].member[j]`` as a field name and its indices."""
+    match node:
+        case ast.Name(id=name):
+            return name, []
+        case ast.Subscript(value=value, slice=index):
+            name, indices = _address(value, extents)
+            return name, [*indices, affine(index, extents)]
+        case ast.Attribute(value=value, attr=member):
+            name, indices = _address(value, extents)
+            return f"{name}.{member}", indices
+    raise FormulaError(f"{ast.unparse(node)!r} is no word of storage")

@@ -1,0 +1,29 @@
+"""The one error of the front end: what is wrong in the spec, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+YamlPath = tuple[str | int, ...]
+
+
+class SpecError(ValueError):
+    """A fault in a spec file, with file, line (1-based) and YAML path."""
+
+    def __init__(self, file: str, line: int, path: Sequence[str | int], message: str) -> None:
+        self.file = file
+        self.line = line
+        self.path = tuple(path)
+        self.message = message
+        super().__init__(f"{file}:{line}: {show_path(path)}: {message}")
+
+
+def show_path(path: Sequence[str | int]) -> str:
+    """``("codes", "q", 0)`` as ``codes.q[0]``; the whole file is ``(top)``."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text or "(top)"

@@ -1,0 +1,133 @@
+"""Outputs to files: headers, manifest, and the check that what is on disk is fresh."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import unified_diff
+from pathlib import Path, PurePosixPath
+
+from .output import Output
+from .spec import Spec, load_spec
+from .targets import TARGETS
+
+GENERATOR = "1"
+"""The generator's own version: part of each header, raised when output changes meaning."""
+
+_COMMENTS = {".py": ("# ", ""), ".c": ("// ", ""), ".h": ("// ", ""), ".inc": ("// ", "")}
+
+
+def find_root(start: Path) -> Path | None:
+    """The checkout around ``start``: the nearest parent with spec/ and generated/."""
+    for folder in (start, *start.parents):
+        if (folder / "spec/VERSION").is_file() and (folder / "generated/MANIFEST.json").is_file():
+            return folder
+    return None
+
+
+def make(spec: Spec, targets: Iterable[str]) -> dict[str, str]:
+    """Path under generated/ to whole text, in a fixed order."""
+    files: dict[str, str] = {}
+    for name in targets:
+        for output in TARGETS[name](spec):
+            if output.path in files:
+                raise ValueError(f"two targets make {output.path}")
+            files[output.path] = _header(spec, output) + output.body
+    return dict(sorted(files.items()))
+
+
+def make_all(root: Path) -> dict[str, str]:
+    """Every generated file of the checkout at ``root``, the manifest included."""
+    spec = load_spec(root / "spec")
+    files = make(spec, TARGETS)
+    return {**files, "MANIFEST.json": manifest(spec, files)}
+
+
+def make_copy(spec: Spec, target: str, types: Sequence[str]) -> dict[str, str]:
+    """One target for another project's tree, its manifest included."""
+    kept = spec.only(types) if types else spec
+    files = make(kept, [target])
+    return {**files, "MANIFEST.json": manifest(spec, files, target=target, types=types)}
+
+
+def manifest(spec: Spec, files: Mapping[str, str], **what: object) -> str:
+    """Spec files and their outputs, each output with its hash: a stray edit shows by itself."""
+    entries = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
+    content = {"spec": spec.version, "generator": GENERATOR, **what, "files": entries}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def edited(folder: Path) -> list[str]:
+    """Files of ``folder`` that are not what its manifest says; needs no spec."""
+    content = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))
+    found = []
+    for path, digest in content["files"].items():
+        target = folder / path
+        if not target.is_file():
+            found.append(f"{path}: missing")
+        elif hashlib.sha256(target.read_bytes()).hexdigest() != digest:
+            found.append(f"{path}: not what the manifest says")
+    return found
+
+
+def differences(folder: Path, files: Mapping[str, str], *, strays: bool = True) -> list[str]:
+    """What is stale, missing or (``strays``) left over in ``folder``, as diffs and lines."""
+    found: list[str] = []
+    for path, text in files.items():
+        target = folder / path
+        old = target.read_text(encoding="utf-8") if target.is_file() else ""
+        if old != text:
+            diff = unified_diff(
+                old.splitlines(), text.splitlines(), f"{path} (on disk)", f"{path} (from spec)",
+                lineterm="", n=2,
+            )  # fmt: skip
+            found.append("\n".join(diff) or f"{path}: differs in its last line's end")
+    if strays:
+        found += [f"{path}: nothing generates it" for path in _strays(folder, files)]
+    return found
+
+
+def write(folder: Path, files: Mapping[str, str], *, strays: bool = True) -> list[str]:
+    """Write what changed, remove (``strays``) what nothing generates; the paths touched."""
+    touched: list[str] = []
+    for path, text in files.items():
+        target = folder / path
+        if target.is_file() and target.read_text(encoding="utf-8") == text:
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+        touched.append(path)
+    for path in _strays(folder, files) if strays else ():
+        (folder / path).unlink()
+        touched.append(path)
+    return touched
+
+
+def _strays(folder: Path, files: Mapping[str, str]) -> list[str]:
+    here = {
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return sorted(here - set(files))
+
+
+def _header(spec: Spec, output: Output) -> str:
+    comment = _COMMENTS.get(PurePosixPath(output.path).suffix)
+    if comment is None:
+        return ""
+    start, end = comment
+    digest = hashlib.sha256(GENERATOR.encode())
+    for name in output.inputs:
+        digest.update((spec.root / name).read_bytes())
+    shown = [f"spec/{name}" for name in output.inputs]
+    source = (
+        ", ".join(shown) if len(shown) <= 6 else f"{', '.join(shown[:3])} and {len(shown) - 3} more"
+    )
+    lines = [
+        "Generated by `ggufspec generate`; do not edit: change the spec instead.",
+        f"Source: {source or 'the generator'}",
+        f"Spec {spec.version}, generator {GENERATOR}, inputs {digest.hexdigest()[:16]}",
+    ]
+    return "".join(f"{start}{line}{end}\n" for line in lines) + "\n"

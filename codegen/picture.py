@@ -1,0 +1,123 @@
+"""Bit pictures: which bits of which stored word belong to which code, as text.
+
+Words of one field that are cut the same way share a line, so the picture of a 256-element
+super-block fits on a screen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from .bitmap import Claim, bit_map
+from .model import BlockType, Field, Trit
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Bits ``high`` to ``low`` of a word, holding bits ``first`` and up of a code (or a digit)."""
+
+    high: int
+    low: int
+    code: str
+    first: int
+
+    def __str__(self) -> str:
+        where = f"{self.high}" if self.high == self.low else f"{self.high}:{self.low}"
+        return f"[{where}] {self.code}" + (f" from bit {self.first}" if self.first else "")
+
+
+@dataclass(frozen=True)
+class Line:
+    """``count`` words of a field cut alike: byte offset of the first, its name, its cuts."""
+
+    offset: int
+    word: str
+    scalar: str
+    count: int
+    cuts: tuple[str, ...]
+
+
+def picture(kind: BlockType) -> tuple[Line, ...]:
+    """The lines of a type's picture, in storage order."""
+    cut = bit_map(kind)
+    trits = {
+        piece.word.field.name
+        for region in kind.regions
+        for code in region.codes
+        for case in code.cases
+        for piece in case.slices
+        if isinstance(piece, Trit)
+    }
+    lines: list[Line] = []
+    for field in sorted(kind.fields, key=lambda field: field.offset):
+        if field in kind.claimed:
+            note = "derived" if any(d.field == field for d in kind.derived) else field.name
+            name = field.name if not field.counts else f"{field.name}[0..{field.total - 1}]"
+            lines.append(Line(field.offset, name, field.scalar.name, field.total, (note,)))
+            continue
+        words = [(place, name, _cuts(cut, field, place, trits)) for place, name in _words(field)]
+        for cuts, group in groupby(words, key=lambda word: word[2]):
+            same = list(group)
+            name = same[0][1] if len(same) == 1 else f"{same[0][1]} .. {same[-1][1]}"
+            lines.append(Line(same[0][0], name, field.scalar.name, len(same), cuts))
+    return tuple(lines)
+
+
+def _words(field: Field) -> list[tuple[int, str]]:
+    """Offset and name of every word of a field."""
+    places = [(field.offset, "")]
+    parts = field.name.split(".")
+    for level, (count, stride) in enumerate(zip(field.counts, field.strides, strict=True)):
+        member = f".{parts[level]}" if level else parts[0]
+        places = [
+            (offset + index * stride, f"{name}{member}[{index}]")
+            for offset, name in places
+            for index in range(count)
+        ]
+    if len(parts) > len(field.counts):
+        places = [(offset, f"{name}.{parts[-1]}" if name else parts[-1]) for offset, name in places]
+    return places
+
+
+def _cuts(
+    cut: dict[tuple[str, int, int], Claim], field: Field, place: int, trits: set[str]
+) -> tuple[str, ...]:
+    if field.name in trits:
+        digits = [digit for digit in range(5) if (field.name, place, digit) in cut]
+        code = cut[field.name, place, 0].code
+        return (f"{len(digits)} base-3 digits of {code}, first the most significant",)
+    segments: list[Segment] = []
+    previous: Claim | None = None
+    for bit in range(field.scalar.bits):
+        claim = cut[field.name, place, bit]
+        goes_on = previous and (claim.code, claim.at) == (previous.code, previous.at)
+        if segments and goes_on and previous and claim.bit == previous.bit + 1:
+            last = segments[-1]
+            segments[-1] = Segment(bit, last.low, last.code, last.first)
+        else:
+            segments.append(Segment(bit, bit, claim.code, claim.bit))
+        previous = claim
+    if len(segments) == 1 and not segments[0].first:
+        return (segments[0].code,)
+    return tuple(str(segment) for segment in reversed(_merge(segments)))
+
+
+def _merge(segments: list[Segment]) -> list[Segment]:
+    """Runs of equal cuts (eight single bits of one code) as one segment."""
+    merged: list[Segment] = []
+    runs: list[int] = []
+    for segment in segments:
+        width = segment.high - segment.low + 1
+        if merged and runs:
+            last = merged[-1]
+            same = last.code.split(" x ")[-1] == segment.code and last.first == segment.first
+            if same and (last.high - last.low + 1) == width * runs[-1]:
+                runs[-1] += 1
+                merged[-1] = Segment(
+                    segment.high, last.low, f"{runs[-1]} x {segment.code}", segment.first
+                )
+                continue
+        merged.append(segment)
+        runs.append(1)
+    return merged

@@ -1,0 +1,62 @@
+"""The whole spec: everything that emitters read, loaded and checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from .blocks import load_type
+from .model import BlockType
+from .scalars import Scalar, load_scalars
+from .source import load_yaml
+from .tables import Table, load_tables
+
+
+@dataclass(frozen=True)
+class Spec:
+    """``types`` in order of id, fork types (no id) behind them by name."""
+
+    root: Path
+    version: str
+    scalars: Mapping[str, Scalar]
+    tables: Mapping[str, Table]
+    types: tuple[BlockType, ...]
+
+    def type(self, name: str) -> BlockType:
+        return next(kind for kind in self.types if kind.name == name)
+
+    def only(self, names: Sequence[str]) -> Spec:
+        """The spec with the named types alone; KeyError for a name it does not have."""
+        known = {kind.name.upper(): kind for kind in self.types}
+        wanted = {known[name.upper()].name for name in names}
+        return replace(self, types=tuple(kind for kind in self.types if kind.name in wanted))
+
+    @property
+    def layouts(self) -> tuple[BlockType, ...]:
+        """The types that have a layout (all but the removed ones)."""
+        return tuple(kind for kind in self.types if kind.regions)
+
+
+def load_spec(root: Path) -> Spec:
+    """Load spec/ at ``root``; raises SpecError at the first fault."""
+    scalars, tables = load_scalars(root), load_tables(root)
+    types: list[BlockType] = []
+    names: dict[str, str] = {}
+    ids: dict[int, str] = {}
+    for path in sorted((root / "types").glob("*.yaml")):
+        source = load_yaml(path, root)
+        kind = load_type(source, root, scalars, tables)
+        if path.stem != kind.name.lower():
+            source.fail(("name",), f"file {path.name} must be named {kind.name.lower()}.yaml")
+        if kind.name in names:
+            source.fail(("name",), f"{names[kind.name]} has this name already")
+        if kind.id is not None and kind.id in ids:
+            source.fail(("id",), f"{ids[kind.id]} has this id already")
+        names[kind.name] = source.file
+        if kind.id is not None:
+            ids[kind.id] = source.file
+        types.append(kind)
+    types.sort(key=lambda kind: (kind.id is None, kind.id or 0, kind.name))
+    version = (root / "VERSION").read_text(encoding="utf-8").strip()
+    return Spec(root, version, scalars, tables, tuple(types))

@@ -1,0 +1,346 @@
+"""One NumPy module a type: ``dequantize``, ``unpack``, ``pack``."""
+
+from __future__ import annotations
+
+from ... import expr as E
+from ...affine import points
+from ...model import Bits, BlockType, Case, Code, Field, Region, Trit
+from ...output import Output
+from ...scalars import Scalar
+from ...spec import Spec
+from ...tables import Table
+from . import expressions as X
+
+
+def outputs(spec: Spec) -> list[Output]:
+    made = [
+        _tables(spec),
+        Output("numpy/__init__.py", '"""NumPy kernels, one module a type."""\n', ()),
+    ]
+    for kind in spec.layouts:
+        inputs = (kind.file, "scalars.yaml", *(f"tables/{t.name}.yaml" for t in _used_tables(kind)))
+        made.append(Output(f"numpy/{kind.name.lower()}.py", _module(kind), inputs))
+    return made
+
+
+def _tables(spec: Spec) -> Output:
+    lines = ['"""Codebooks and the values of small floats."""', "", "import numpy as np", ""]
+    for table in spec.tables.values():
+        dtype = "np.int8" if table.signed else "np.uint8"
+        raw = bytes(value & 0xFF for value in table.data)
+        shape = f".reshape{table.shape}" if len(table.shape) > 1 else ""
+        lines += [f"# {table.doc}", f"{table.name.upper()} = np.frombuffer(", "    bytes.fromhex("]
+        lines += [f'        "{raw[at : at + 40].hex()}"' for at in range(0, len(raw), 40)]
+        lines += ["    ),", f"    {dtype},", f"){shape}", ""]
+    for scalar in spec.scalars.values():
+        if scalar.is_float and scalar.bits == 8:
+            values = scalar.values()
+            lines += [f"# {scalar.doc}", f"{scalar.name.upper()} = np.array(", "    ["]
+            for at in range(0, 256, 4):
+                lines.append("        " + ", ".join(repr(v) for v in values[at : at + 4]) + ",")
+            lines += ["    ],", "    np.float32,", ")", ""]
+    inputs = ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables))
+    return Output("numpy/tables.py", "\n".join(lines), inputs)
+
+
+def _nodes(kind: BlockType) -> list[E.Node]:
+    found: list[E.Node] = []
+    pending = [let.expr for region in kind.regions for let in region.decode]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        pending += E.children(node)
+    return found
+
+
+def _used_tables(kind: BlockType) -> list[Table]:
+    tables = {n.table.name: n.table for n in _nodes(kind) if isinstance(n, E.Lookup)}
+    return [tables[name] for name in sorted(tables)]
+
+
+def _used_floats(kind: BlockType) -> list[Scalar]:
+    stored = [*kind.fields, *kind.prefix, *kind.suffix]
+    small = {f.scalar.name: f.scalar for f in stored if f.scalar.is_float and f.scalar.bits == 8}
+    return [small[name] for name in sorted(small)]
+
+
+def _module(kind: BlockType) -> str:
+    bodies = [
+        _code(region, code, number, kind)
+        for number, region in enumerate(kind.regions)
+        for code in region.codes
+    ]
+    body = "\n\n".join([*bodies, _dequantize(kind), _unpack(kind), _pack(kind)])
+    return f'"""{kind.name}: {kind.doc}."""\n\n{_imports(kind, body)}\n\n{body}'
+
+
+def _imports(kind: BlockType, body: str) -> str:
+    helpers = [
+        "Array",
+        "Blocks",
+        *(
+            n
+            for n in ("SIGNS", "bfloat", "half", "shaped", "steps")
+            if f"{n}(" in body or f"{n}[" in body
+        ),
+    ]
+    names = [t.name.upper() for t in (*_used_tables(kind), *_used_floats(kind))]
+    lines = ["from collections.abc import Mapping", ""]
+    if "np." in body:
+        lines += ["import numpy as np", ""]
+    lines.append(f"from ggufspec.blockview import {', '.join(sorted(helpers, key=_case_order))}")
+    if names:
+        lines.append(f"from ggufspec.generated.numpy.tables import {', '.join(sorted(names))}")
+    return "\n".join(lines) + "\n"
+
+
+def _case_order(name: str) -> tuple[int, str]:
+    """Constants, classes, functions: the order in which ruff sorts imported names."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+# ---- codes
+
+
+def _reader(kind: BlockType, code: Code, number: int) -> str:
+    return f"_{code.name}" if len(kind.regions) == 1 else f"_{code.name}{number}"
+
+
+def _dtype(code: Code) -> str:
+    return X.int_kind(code.low, code.high)
+
+
+def _code(region: Region, code: Code, number: int, kind: BlockType) -> str:
+    head = f"def {_reader(kind, code, number)}(b: Blocks) -> Array:\n"
+    if len(code.cases) == 1 and not code.cases[0].fixed:
+        return f"{head}    return {_join(region, code, code.cases[0])}\n"
+    shape = ", ".join(str(n if axis in code.axes else 1) for axis, n in region.order)
+    lines = [f"    out: Array = np.empty((b.count, {shape}), {_dtype(code)})"]
+    lines += [f"    out[{_where(region, c)}] = {_join(region, code, c)}" for c in code.cases]
+    return head + "\n".join([*lines, "    return out\n"])
+
+
+def _where(region: Region, case: Case) -> str:
+    fixed = dict(case.fixed)
+    parts = [f"{fixed[a]}:{fixed[a] + 1}" if a in fixed else ":" for a in region.axes]
+    while parts and parts[-1] == ":":
+        parts.pop()
+    return ", ".join([":", *parts])
+
+
+def _join(region: Region, code: Code, case: Case) -> str:
+    parts, low = [], 0
+    for piece in case.slices:
+        text = _slice(region, piece)
+        if low:
+            parts.append(f"({text}.astype({_dtype(code)}) << {low})")
+        else:
+            widen = len(case.slices) > 1 and _dtype(code) != "np.uint8"
+            parts.append(f"{text}.astype({_dtype(code)})" if widen else text)
+        low += piece.width
+    return " | ".join(parts)
+
+
+def _slice(region: Region, piece: Bits | Trit) -> str:
+    offset = piece.word.offset
+    where = f"{offset.const}, {X.axes(region, dict(offset.terms))}"
+    if isinstance(piece, Trit):
+        digit = X.affine(region, piece.digit.const, dict(piece.digit.terms))
+        return f"b.trits({where}, {digit})"
+    if piece.is_word:
+        return f'b.native("{X.kind(piece.word.scalar)}", {where})'
+    shift = X.affine(region, piece.shift.const, dict(piece.shift.terms))
+    return f'b.bits("u{piece.word.scalar.bytes}", {where}, {shift}, {piece.width})'
+
+
+# ---- dequantize
+
+
+def _dequantize(kind: BlockType) -> str:
+    extra = ""
+    if kind.prefix:
+        extra += ", prefix: Blocks"
+    if kind.suffix:
+        extra += ", suffix: Blocks"
+    lines = [f"def dequantize(b: Blocks{extra}) -> Array:"]
+    lines.append(f'    """float32 elements (count, {kind.elements})."""')
+    whole = len(kind.regions) == 1
+    if not whole:
+        lines.append(f"    out: Array = np.empty((b.count, {kind.elements}), np.float32)")
+    for number, region in enumerate(kind.regions):
+        lines += _fields(kind, region) + _code_values(kind, region, number)
+        for let in region.decode[:-1]:
+            lines.append(f"    v_{let.name} = {X.text(let.expr, region)}")
+        x = X._group(region.x, region)
+        if whole:
+            lines.append(f"    x: Array = {X.text(region.x, region)}")
+            lines.append(f"    return x.reshape(b.count, {kind.elements})")
+        else:
+            stop = region.start + region.size
+            lines.append(f"    out[:, {region.start}:{stop}] = {x}.reshape(b.count, {region.size})")
+    return "\n".join(lines if whole else [*lines, "    return out"]) + "\n"
+
+
+def _fields(kind: BlockType, region: Region) -> list[str]:
+    used = _used_names(region)
+    ones = f"[{', '.join(['(1, 0)'] * len(region.order))}]"
+    lines = []
+    for source, fields in (("b", kind.fields), ("prefix", kind.prefix), ("suffix", kind.suffix)):
+        for field in fields:
+            if field.name in used:
+                stored = f'{source}.native("{X.kind(field.scalar)}", {field.offset}, {ones})'
+                value = X.as_float(field.scalar, stored) if field.scalar.is_float else stored
+                lines.append(f"    f_{field.name} = {value}")
+    return lines
+
+
+def _code_values(kind: BlockType, region: Region, number: int) -> list[str]:
+    used = _used_names(region)
+    lines = []
+    for code in region.codes:
+        if code.name in used:
+            value = f"{_reader(kind, code, number)}(b)"
+            if code.is_float and code.scalar:
+                value = X.as_float(code.scalar, value)
+            lines.append(f"    c_{code.name} = {value}")
+    return lines
+
+
+def _used_names(region: Region) -> set[str]:
+    names: set[str] = set()
+    pending = [let.expr for let in region.decode]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, E.FieldRef):
+            names.add(node.field.name)
+        elif isinstance(node, E.CodeRef):
+            names.add(node.name)
+        pending += E.children(node)
+    return names
+
+
+# ---- unpack and pack
+
+
+def _shape(region: Region, code: Code) -> list[int]:
+    return [extent for axis, extent in region.order if axis in code.axes]
+
+
+def _field_axes(field: Field) -> str:
+    pairs = zip(field.counts, field.strides, strict=True)
+    return f"[{', '.join(f'({n}, {stride})' for n, stride in pairs)}]"
+
+
+def _unpack(kind: BlockType) -> str:
+    lines = ["def unpack(b: Blocks) -> dict[str, Array]:"]
+    lines.append('    """Single fields in their stored type, codes as integers, a block a row."""')
+    lines.append("    return {")
+    for field in kind.claimed:
+        stored = f'b.native("{X.kind(field.scalar)}", {field.offset}, {_field_axes(field)})'
+        lines.append(f'        "{field.name}": {stored},')
+    for name in dict.fromkeys(code.name for region in kind.regions for code in region.codes):
+        lines += _unpacked(kind, name)
+    return "\n".join([*lines, "    }"]) + "\n"
+
+
+def _unpacked(kind: BlockType, name: str) -> list[str]:
+    pieces = [
+        (number, region, code)
+        for number, region in enumerate(kind.regions)
+        for code in region.codes
+        if code.name == name
+    ]
+    if len(kind.regions) == 1:
+        _, region, code = pieces[0]
+        shape = ", ".join(map(str, ["b.count", *_shape(region, code)]))
+        return [f'        "{name}": {_reader(kind, code, 0)}(b).reshape({shape}),']
+    lines = [f'        "{name}": np.concatenate(', "            ["]
+    for number, _, code in pieces:
+        lines.append(f"                {_reader(kind, code, number)}(b).reshape(b.count, -1),")
+    return [*lines, "            ],", "            axis=1,", "        ),"]
+
+
+def _pack(kind: BlockType) -> str:
+    first = next((f.name for f in kind.claimed), None) or kind.regions[0].codes[0].name
+    lines = ['def pack(codes: Mapping[str, Array], order: str = "<") -> Array:']
+    lines.append(f'    """uint8 blocks (count, {kind.bytes}) from what ``unpack`` gives."""')
+    lines.append(f'    b = Blocks.zeros(len(codes["{first}"]), {kind.bytes}, order)')
+    for field in kind.claimed:
+        where = f'"{X.kind(field.scalar)}", {field.offset}, {_field_axes(field)}'
+        lines.append(f'    b.store({where}, codes["{field.name}"])')
+    trit_fields: dict[str, Field] = {}
+    starts: dict[str, int] = {}
+    for region in kind.regions:
+        for code in region.codes:
+            lines += _put_code(kind, region, code, starts)
+            for case in code.cases:
+                for piece in case.slices:
+                    if isinstance(piece, Trit):
+                        trit_fields[piece.word.field.name] = piece.word.field
+    for field in trit_fields.values():
+        lines.append(f"    b.seal_trits({field.offset}, {field.total})")
+    return "\n".join([*lines, "    return b.data"]) + "\n"
+
+
+def _put_code(kind: BlockType, region: Region, code: Code, starts: dict[str, int]) -> list[str]:
+    shape = [extent if axis in code.axes else 1 for axis, extent in region.order]
+    size = 1
+    for extent in shape:
+        size *= extent
+    source = "codes"
+    lines = []
+    if len(kind.regions) > 1:
+        start = starts.get(code.name, 0)
+        starts[code.name] = start + size
+        source = f'{{"{code.name}": np.asarray(codes["{code.name}"])[:, {start}:{start + size}]}}'
+    extents = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+    bounds = f"({extents}), {code.low}, {code.high}"
+    if code.is_float and code.scalar and code.scalar.ieee:
+        lines.append(
+            f'    c_{code.name} = np.asarray({source}["{code.name}"]).reshape(b.count, {extents})'
+        )
+    else:
+        lines.append(f'    c_{code.name} = shaped({source}, "{code.name}", {bounds})')
+    for case in code.cases:
+        value = f"c_{code.name}"
+        if case.fixed:
+            value += f"[{_where(region, case)}]"
+        low = 0
+        for piece in case.slices:
+            lines += _put_slice(region, piece, value, low)
+            low += piece.width
+    return lines
+
+
+def _put_slice(region: Region, piece: Bits | Trit, value: str, low: int) -> list[str]:
+    """Statements that store one slice; a word that several positions reach is stored in turns."""
+    shifted = f"{value} >> {low}" if low else value
+    turns: list[dict[str, int]] = [{}]
+    if not _injective(region, piece):
+        turns = list(points(sorted(piece.word.axes), region.extents))
+    lines = []
+    for turn in turns:
+        offset = piece.word.offset.fix(turn)
+        part = shifted
+        if turn:
+            picks = [f"{turn[a]}:{turn[a] + 1}" if a in turn else ":" for a in region.axes]
+            part = f"({shifted})[:, {', '.join(picks)}]"
+        where = f"{offset.const}, {X.axes(region, dict(offset.terms))}"
+        if isinstance(piece, Trit):
+            digit = piece.digit.fix(turn)
+            place = X.affine(region, digit.const, dict(digit.terms))
+            lines.append(f"    b.put_trits({where}, {place}, {part})")
+        elif piece.is_word:
+            lines.append(f'    b.store("{X.kind(piece.word.scalar)}", {where}, {part})')
+        else:
+            shift = piece.shift.fix(turn)
+            number = X.affine(region, shift.const, dict(shift.terms))
+            kind = f"u{piece.word.scalar.bytes}"
+            lines.append(f'    b.put("{kind}", {where}, {number}, {piece.width}, {part})')
+    return lines
+
+
+def _injective(region: Region, piece: Bits | Trit) -> bool:
+    offset = piece.word.offset
+    seen = [offset.at(point) for point in points(sorted(offset.axes), region.extents)]
+    return len(set(seen)) == len(seen)
