@@ -68,8 +68,8 @@ pytest: develop ## the tests alone
 	$(PYTEST) -n $(JOBS) --dist loadgroup
 
 fuzz: develop ## FUZZ_SECONDS=60 of hostile files under address and undefined-behaviour sanitizers
-	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) \
-	  $(BIN)/python tests/support/sanitized.py -m pytest -q -p no:cacheprovider tests/fuzz
+	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHONPATH=tests \
+	  $(BIN)/python -m support.sanitized -m pytest -q -p no:cacheprovider tests/fuzz
 
 cross: develop ## AArch64 and s390x (big-endian) builds under qemu-user
 	GGUFSPEC_CROSS=1 $(PYTEST) tests/cross
@@ -84,7 +84,7 @@ generate: develop ## write generated/ anew from spec/
 	$(BIN)/ggufspec generate --fix
 
 realfiles: develop ## fetch the real model files that the tests read (500 MB)
-	$(BIN)/python tests/support/realfiles.py
+	PYTHONPATH=tests $(BIN)/python -m support.realfiles
 
 wheel: $(BIN)/python ## dist/*.whl, with the compiled part
 	$(BIN)/python -m pip wheel -q --no-deps --wheel-dir dist .

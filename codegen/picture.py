@@ -7,10 +7,10 @@ super-block fits on a screen.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from .bitmap import Claim, bit_map
-from .model import BlockType, Field, Trit
+from .model import Bits, BlockType, Code, Field, Trit
 
 
 @dataclass(frozen=True)
@@ -121,3 +121,29 @@ def _merge(segments: list[Segment]) -> list[Segment]:
         merged.append(segment)
         runs.append(1)
     return merged
+
+
+def code_line(code: Code) -> str:
+    """One line that says where a code's bits lie, low bits first."""
+    axes = f"[{','.join(code.axes)}]" if code.axes else ""
+    cases = []
+    for case in code.cases:
+        text = " | ".join(map(_slice_text, case.slices))
+        fixed = ",".join(f"{axis}={value}" for axis, value in case.fixed)
+        cases.append(f"{fixed}: {text}" if fixed else text)
+    return f"{code.name}{axes} = {'; '.join(cases)}"
+
+
+def _slice_text(piece: Bits | Trit) -> str:
+    group, *members = piece.word.field.name.split(".")
+    indices = [f"[{index}]" for index in piece.word.indices]
+    names = [group, *(f".{member}" for member in members)]
+    word = "".join(n + i for n, i in zip_longest(names, indices, fillvalue=""))
+    if isinstance(piece, Trit):
+        return f"{word} digit {piece.digit}"
+    if piece.is_word:
+        return word
+    if piece.shift.is_const:
+        first, last = piece.shift.const, piece.shift.const + piece.width - 1
+        return f"{word} bit {first}" if first == last else f"{word} bits {first}..{last}"
+    return f"{word} bits {piece.shift}, {piece.width} wide"

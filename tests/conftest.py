@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator
 
 import pytest
+
 from support.pip import UnreachableError
 
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..container import outputs as container_outputs
 from ..metadata import outputs as metadata_outputs
 from ..output import Output
 from ..spec import Spec
+from .c import outputs as c_outputs
 from .numpy import outputs as numpy_outputs
 from .registry import outputs as registry_outputs
 
 Target = Callable[[Spec], list[Output]]
 
 TARGETS: Mapping[str, Target] = {
+    "c": c_outputs,
+    "container": container_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
     "registry": registry_outputs,

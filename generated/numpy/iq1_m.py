@@ -8,24 +8,38 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, half, shaped, steps
+from ggufspec.blockview import Array, Blocks, half, join, shaped, steps
 from ggufspec.generated.numpy.tables import IQ1S_GRID
 
 
+# g[c,k,l] = qs[8*c + 2*k + l] | qh[4*c + k] bits 4*l, 3 wide
 def _g(b: Blocks) -> Array:
-    return b.native("u1", 0, [(4, 8), (4, 2), (2, 1), (1, 0)]).astype(np.uint16) | (b.bits("u1", 32, [(4, 4), (4, 1), (1, 0), (1, 0)], steps(0, [(1, 0), (1, 0), (2, 4), (1, 0)]), 3).astype(np.uint16) << 8)
+    return join(
+        np.uint16,
+        (b.native("u1", 0, [(4, 8), (4, 2), (2, 1), (1, 0)]), 0),
+        (b.bits("u1", 32, [(4, 4), (4, 1), (1, 0), (1, 0)], steps(0, [(1, 0), (1, 0), (2, 4), (1, 0)]), 3), 8),
+    )
 
 
+# down[c,k,l] = qh[4*c + k] bits 4*l + 3, 1 wide
 def _down(b: Blocks) -> Array:
     return b.bits("u1", 32, [(4, 4), (4, 1), (1, 0), (1, 0)], steps(3, [(1, 0), (1, 0), (2, 4), (1, 0)]), 1)
 
 
+# sc[c,k] = scales[c] bits 3*k, 3 wide
 def _sc(b: Blocks) -> Array:
-    return b.bits("u2", 48, [(4, 2), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 3), (1, 0), (1, 0)]), 3)
+    return b.bits("u2", 48, [(4, 2), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 3), (1, 0), (1, 0)]), 3).astype(np.uint8)
 
 
+# dh = scales[0] bits 12..15 | scales[1] bits 12..15 | scales[2] bits 12..15 | scales[3] bits 12..15
 def _dh(b: Blocks) -> Array:
-    return b.bits("u2", 48, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4).astype(np.uint16) | (b.bits("u2", 50, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4).astype(np.uint16) << 4) | (b.bits("u2", 52, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4).astype(np.uint16) << 8) | (b.bits("u2", 54, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4).astype(np.uint16) << 12)
+    return join(
+        np.uint16,
+        (b.bits("u2", 48, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4), 0),
+        (b.bits("u2", 50, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4), 4),
+        (b.bits("u2", 52, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4), 8),
+        (b.bits("u2", 54, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4), 12),
+    )
 
 
 def dequantize(b: Blocks) -> Array:

@@ -8,20 +8,27 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import IQ1S_GRID
 
 
+# g[b,l] = qs[4*b + l] | qh[b] bits 3*l, 3 wide
 def _g(b: Blocks) -> Array:
-    return b.native("u1", 2, [(8, 4), (4, 1), (1, 0)]).astype(np.uint16) | (b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 3), (1, 0)]), 3).astype(np.uint16) << 8)
+    return join(
+        np.uint16,
+        (b.native("u1", 2, [(8, 4), (4, 1), (1, 0)]), 0),
+        (b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 3), (1, 0)]), 3), 8),
+    )
 
 
+# sc[b] = qh[b] bits 12..14
 def _sc(b: Blocks) -> Array:
-    return b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], 12, 3)
+    return b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], 12, 3).astype(np.uint8)
 
 
+# down[b] = qh[b] bit 15
 def _down(b: Blocks) -> Array:
-    return b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], 15, 1)
+    return b.bits("u2", 34, [(8, 2), (1, 0), (1, 0)], 15, 1).astype(np.uint8)
 
 
 def dequantize(b: Blocks) -> Array:

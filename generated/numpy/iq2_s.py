@@ -8,18 +8,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import SIGNS, Array, Blocks, shaped, steps
+from ggufspec.blockview import SIGNS, Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import IQ2S_GRID
 
 
+# g[b,h,l] = qs[4*b + 2*h + l] | qh[b] bits 4*h + 2*l, 2 wide
 def _g(b: Blocks) -> Array:
-    return b.native("u1", 2, [(8, 4), (2, 2), (2, 1), (1, 0)]).astype(np.uint16) | (b.bits("u1", 66, [(8, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0)]), 2).astype(np.uint16) << 8)
+    return join(
+        np.uint16,
+        (b.native("u1", 2, [(8, 4), (2, 2), (2, 1), (1, 0)]), 0),
+        (b.bits("u1", 66, [(8, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0)]), 2), 8),
+    )
 
 
+# s[b,h,l] = signs[4*b + 2*h + l]
 def _s(b: Blocks) -> Array:
     return b.native("u1", 34, [(8, 4), (2, 2), (2, 1), (1, 0)])
 
 
+# sc[b,h] = scales[b] bits 4*h, 4 wide
 def _sc(b: Blocks) -> Array:
     return b.bits("u1", 74, [(8, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0)]), 4)
 

@@ -12,14 +12,17 @@ from ggufspec.blockview import SIGNS, Array, Blocks, shaped, steps
 from ggufspec.generated.numpy.tables import IQ2XS_GRID, KSIGNS
 
 
+# g[b,h,l] = qs[4*b + 2*h + l] bits 0..8
 def _g(b: Blocks) -> Array:
-    return b.bits("u2", 2, [(8, 8), (2, 4), (2, 2), (1, 0)], 0, 9)
+    return b.bits("u2", 2, [(8, 8), (2, 4), (2, 2), (1, 0)], 0, 9).astype(np.uint16)
 
 
+# s[b,h,l] = qs[4*b + 2*h + l] bits 9..15
 def _s(b: Blocks) -> Array:
-    return b.bits("u2", 2, [(8, 8), (2, 4), (2, 2), (1, 0)], 9, 7)
+    return b.bits("u2", 2, [(8, 8), (2, 4), (2, 2), (1, 0)], 9, 7).astype(np.uint8)
 
 
+# sc[b,h] = scales[b] bits 4*h, 4 wide
 def _sc(b: Blocks) -> Array:
     return b.bits("u1", 66, [(8, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0)]), 4)
 

@@ -8,18 +8,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import SIGNS, Array, Blocks, shaped, steps
+from ggufspec.blockview import SIGNS, Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import IQ3S_GRID
 
 
+# g[c,h,l,k] = qs[16*c + 8*h + k + 2*l] | qh[2*c + h] bits k + 2*l, 1 wide
 def _g(b: Blocks) -> Array:
-    return b.native("u1", 2, [(4, 16), (2, 8), (4, 2), (2, 1), (1, 0)]).astype(np.uint16) | (b.bits("u1", 66, [(4, 2), (2, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (1, 0), (4, 2), (2, 1), (1, 0)]), 1).astype(np.uint16) << 8)
+    return join(
+        np.uint16,
+        (b.native("u1", 2, [(4, 16), (2, 8), (4, 2), (2, 1), (1, 0)]), 0),
+        (b.bits("u1", 66, [(4, 2), (2, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (1, 0), (4, 2), (2, 1), (1, 0)]), 1), 8),
+    )
 
 
+# s[c,h,l] = signs[8*c + 4*h + l]
 def _s(b: Blocks) -> Array:
     return b.native("u1", 74, [(4, 8), (2, 4), (4, 1), (1, 0), (1, 0)])
 
 
+# sc[c,h] = scales[c] bits 4*h, 4 wide
 def _sc(b: Blocks) -> Array:
     return b.bits("u1", 106, [(4, 1), (1, 0), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0), (1, 0)]), 4)
 

@@ -12,16 +12,19 @@ from ggufspec.blockview import SIGNS, Array, Blocks, shaped, steps
 from ggufspec.generated.numpy.tables import IQ3XXS_GRID, KSIGNS
 
 
+# g[b,l,k] = qs[8*b + k + 2*l]
 def _g(b: Blocks) -> Array:
     return b.native("u1", 2, [(8, 8), (4, 2), (2, 1), (1, 0)])
 
 
+# s[b,l] = aux[b] bits 7*l, 7 wide
 def _s(b: Blocks) -> Array:
-    return b.bits("u4", 66, [(8, 4), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 7), (1, 0), (1, 0)]), 7)
+    return b.bits("u4", 66, [(8, 4), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (4, 7), (1, 0), (1, 0)]), 7).astype(np.uint8)
 
 
+# sc[b] = aux[b] bits 28..31
 def _sc(b: Blocks) -> Array:
-    return b.bits("u4", 66, [(8, 4), (1, 0), (1, 0), (1, 0)], 28, 4)
+    return b.bits("u4", 66, [(8, 4), (1, 0), (1, 0), (1, 0)], 28, 4).astype(np.uint8)
 
 
 def dequantize(b: Blocks) -> Array:

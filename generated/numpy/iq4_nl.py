@@ -12,6 +12,7 @@ from ggufspec.blockview import Array, Blocks, shaped, steps
 from ggufspec.generated.numpy.tables import KVALUES_IQ4NL
 
 
+# q[h,l] = qs[l] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 2, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4)
 

@@ -8,14 +8,20 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import KVALUES_IQ4NL
 
 
+# sc[a,b] = scales_l[a] bits 4*b, 4 wide | scales_h bits 4*a + 2*b, 2 wide
 def _sc(b: Blocks) -> Array:
-    return b.bits("u1", 4, [(4, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0)]), 4) | (b.bits("u2", 2, [(1, 0), (1, 0), (1, 0), (1, 0)], steps(0, [(4, 4), (2, 2), (1, 0), (1, 0)]), 2).astype(np.uint8) << 4)
+    return join(
+        np.uint8,
+        (b.bits("u1", 4, [(4, 1), (1, 0), (1, 0), (1, 0)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0)]), 4), 0),
+        (b.bits("u2", 2, [(1, 0), (1, 0), (1, 0), (1, 0)], steps(0, [(4, 4), (2, 2), (1, 0), (1, 0)]), 2), 4),
+    )
 
 
+# q[a,b,h,l] = qs[32*a + 16*b + l] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 8, [(4, 32), (2, 16), (1, 0), (16, 1)], steps(0, [(1, 0), (1, 0), (2, 4), (1, 0)]), 4)
 

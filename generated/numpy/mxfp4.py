@@ -12,6 +12,7 @@ from ggufspec.blockview import Array, Blocks, shaped, steps
 from ggufspec.generated.numpy.tables import E8M0H, KVALUES_MXFP4
 
 
+# q[h,l] = qs[l] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 1, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4)
 

@@ -12,10 +12,12 @@ from ggufspec.blockview import Array, Blocks, shaped, steps
 from ggufspec.generated.numpy.tables import KVALUES_MXFP4, UE4M3H
 
 
+# sc[s] = d[s]
 def _sc(b: Blocks) -> Array:
     return b.native("u1", 0, [(4, 1), (1, 0), (1, 0)])
 
 
+# q[s,h,l] = qs[l + 8*s] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 4, [(4, 8), (1, 0), (8, 1)], steps(0, [(1, 0), (2, 4), (1, 0)]), 4)
 

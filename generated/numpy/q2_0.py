@@ -11,6 +11,7 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped, steps
 
 
+# q[b,j] = qs[b] bits 2*j, 2 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 2, [(16, 1), (1, 0)], steps(0, [(1, 0), (4, 2)]), 2)
 

@@ -11,14 +11,17 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped, steps
 
 
+# sc[n,j,h] = scales[h + 2*j + 8*n] bits 0..3
 def _sc(b: Blocks) -> Array:
     return b.bits("u1", 0, [(2, 8), (4, 2), (2, 1), (1, 0)], 0, 4)
 
 
+# mn[n,j,h] = scales[h + 2*j + 8*n] bits 4..7
 def _mn(b: Blocks) -> Array:
     return b.bits("u1", 0, [(2, 8), (4, 2), (2, 1), (1, 0)], 4, 4)
 
 
+# q[n,j,h,l] = qs[16*h + l + 32*n] bits 2*j, 2 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 16, [(2, 32), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (4, 2), (1, 0), (1, 0)]), 2)
 

@@ -8,15 +8,25 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 
 
+# sc[n,a,b,h] = scales[4*a + 2*b + h] bits 4*n, 4 wide | scales[2*b + h + 8] bits 2*a + 4*n, 2 wide
 def _sc(b: Blocks) -> Array:
-    return b.bits("u1", 96, [(1, 0), (2, 4), (2, 2), (2, 1), (1, 0)], steps(0, [(2, 4), (1, 0), (1, 0), (1, 0), (1, 0)]), 4) | (b.bits("u1", 104, [(1, 0), (1, 0), (2, 2), (2, 1), (1, 0)], steps(0, [(2, 4), (2, 2), (1, 0), (1, 0), (1, 0)]), 2).astype(np.uint8) << 4)
+    return join(
+        np.uint8,
+        (b.bits("u1", 96, [(1, 0), (2, 4), (2, 2), (2, 1), (1, 0)], steps(0, [(2, 4), (1, 0), (1, 0), (1, 0), (1, 0)]), 4), 0),
+        (b.bits("u1", 104, [(1, 0), (1, 0), (2, 2), (2, 1), (1, 0)], steps(0, [(2, 4), (2, 2), (1, 0), (1, 0), (1, 0)]), 2), 4),
+    )
 
 
+# q[n,a,b,h,l] = qs[16*h + l + 32*n] bits 4*a + 2*b, 2 wide | hmask[16*h + l] bits 2*a + b + 4*n, 1 wide
 def _q(b: Blocks) -> Array:
-    return b.bits("u1", 32, [(2, 32), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0), (1, 0)]), 2) | (b.bits("u1", 0, [(1, 0), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(2, 4), (2, 2), (2, 1), (1, 0), (1, 0)]), 1).astype(np.uint8) << 2)
+    return join(
+        np.uint8,
+        (b.bits("u1", 32, [(2, 32), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0), (1, 0)]), 2), 0),
+        (b.bits("u1", 0, [(1, 0), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(2, 4), (2, 2), (2, 1), (1, 0), (1, 0)]), 1), 2),
+    )
 
 
 def dequantize(b: Blocks) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped, steps
 
 
+# q[h,l] = qs[l] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 2, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4)
 

@@ -8,23 +8,34 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 
 
+# sc[p,u,h] = p=0: scales[h + 2*u] bits 0..5; p=1: scales[h + 2*u + 8] bits 0..3 | scales[h + 2*u] bits 6..7
 def _sc(b: Blocks) -> Array:
     out: Array = np.empty((b.count, 2, 2, 2, 1), np.uint8)
     out[:, 0:1] = b.bits("u1", 4, [(1, 0), (2, 2), (2, 1), (1, 0)], 0, 6)
-    out[:, 1:2] = b.bits("u1", 12, [(1, 0), (2, 2), (2, 1), (1, 0)], 0, 4) | (b.bits("u1", 4, [(1, 0), (2, 2), (2, 1), (1, 0)], 6, 2).astype(np.uint8) << 4)
+    out[:, 1:2] = join(
+        np.uint8,
+        (b.bits("u1", 12, [(1, 0), (2, 2), (2, 1), (1, 0)], 0, 4), 0),
+        (b.bits("u1", 4, [(1, 0), (2, 2), (2, 1), (1, 0)], 6, 2), 4),
+    )
     return out
 
 
+# mn[p,u,h] = p=0: scales[h + 2*u + 4] bits 0..5; p=1: scales[h + 2*u + 8] bits 4..7 | scales[h + 2*u + 4] bits 6..7
 def _mn(b: Blocks) -> Array:
     out: Array = np.empty((b.count, 2, 2, 2, 1), np.uint8)
     out[:, 0:1] = b.bits("u1", 8, [(1, 0), (2, 2), (2, 1), (1, 0)], 0, 6)
-    out[:, 1:2] = b.bits("u1", 12, [(1, 0), (2, 2), (2, 1), (1, 0)], 4, 4) | (b.bits("u1", 8, [(1, 0), (2, 2), (2, 1), (1, 0)], 6, 2).astype(np.uint8) << 4)
+    out[:, 1:2] = join(
+        np.uint8,
+        (b.bits("u1", 12, [(1, 0), (2, 2), (2, 1), (1, 0)], 4, 4), 0),
+        (b.bits("u1", 8, [(1, 0), (2, 2), (2, 1), (1, 0)], 6, 2), 4),
+    )
     return out
 
 
+# q[p,u,h,l] = qs[l + 64*p + 32*u] bits 4*h, 4 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 16, [(2, 64), (2, 32), (1, 0), (32, 1)], steps(0, [(1, 0), (1, 0), (2, 4), (1, 0)]), 4)
 

@@ -8,11 +8,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 
 
+# q[h,l] = qs[l] bits 4*h, 4 wide | qh bits 16*h + l, 1 wide
 def _q(b: Blocks) -> Array:
-    return b.bits("u1", 6, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4) | (b.bits("u4", 2, [(1, 0), (1, 0)], steps(0, [(2, 16), (16, 1)]), 1).astype(np.uint8) << 4)
+    return join(
+        np.uint8,
+        (b.bits("u1", 6, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4), 0),
+        (b.bits("u4", 2, [(1, 0), (1, 0)], steps(0, [(2, 16), (16, 1)]), 1), 4),
+    )
 
 
 def dequantize(b: Blocks) -> Array:

@@ -8,15 +8,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blockview import Array, Blocks, join, shaped, steps
 
 
+# sc[n,a,b,h] = scales[4*a + 2*b + h + 8*n]
 def _sc(b: Blocks) -> Array:
     return b.native("i1", 192, [(2, 8), (2, 4), (2, 2), (2, 1), (1, 0)])
 
 
+# q[n,a,b,h,l] = ql[32*b + 16*h + l + 64*n] bits 4*a, 4 wide | qh[16*h + l + 32*n] bits 4*a + 2*b, 2 wide
 def _q(b: Blocks) -> Array:
-    return b.bits("u1", 0, [(2, 64), (1, 0), (2, 32), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0), (1, 0)]), 4) | (b.bits("u1", 128, [(2, 32), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0), (1, 0)]), 2).astype(np.uint8) << 4)
+    return join(
+        np.uint8,
+        (b.bits("u1", 0, [(2, 64), (1, 0), (2, 32), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (1, 0), (1, 0), (1, 0)]), 4), 0),
+        (b.bits("u1", 128, [(2, 32), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0), (1, 0)]), 2), 4),
+    )
 
 
 def dequantize(b: Blocks) -> Array:

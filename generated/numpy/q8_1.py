@@ -11,6 +11,7 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped
 
 
+# q[l] = qs[l]
 def _q(b: Blocks) -> Array:
     return b.native("i1", 4, [(32, 1)])
 

@@ -11,6 +11,7 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped
 
 
+# q[s,l] = qs[l + 16*s]
 def _q(b: Blocks) -> Array:
     return b.native("i1", 4, [(16, 16), (16, 1)])
 

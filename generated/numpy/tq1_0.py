@@ -11,14 +11,17 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped, steps
 
 
+# q[n,m] = qs[m] digit n
 def _q0(b: Blocks) -> Array:
     return b.trits(0, [(1, 0), (32, 1)], steps(0, [(5, 1), (1, 0)]))
 
 
+# q[n,m] = qs[m + 32] digit n
 def _q1(b: Blocks) -> Array:
     return b.trits(32, [(1, 0), (16, 1)], steps(0, [(5, 1), (1, 0)]))
 
 
+# q[n,m] = qh[m] digit n
 def _q2(b: Blocks) -> Array:
     return b.trits(48, [(1, 0), (4, 1)], steps(0, [(4, 1), (1, 0)]))
 

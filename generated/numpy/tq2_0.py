@@ -11,6 +11,7 @@ import numpy as np
 from ggufspec.blockview import Array, Blocks, shaped, steps
 
 
+# q[b,n,m] = qs[32*b + m] bits 2*n, 2 wide
 def _q(b: Blocks) -> Array:
     return b.bits("u1", 0, [(2, 32), (1, 0), (32, 1)], steps(0, [(1, 0), (4, 2), (1, 0)]), 2)
 

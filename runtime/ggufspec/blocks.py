@@ -101,11 +101,12 @@ def byteswap(data: NDArray[np.uint8], type: str) -> NDArray[np.uint8]:  # noqa: 
     """A copy of stored rows (..., bytes a row) in the other byte order."""
     kind = _layout(type)
     rows, shape = _rows(data, kind)
-    swapped = rows.copy()
+    swapped: NDArray[np.uint8] = rows.copy()
     _swap(swapped[:, : kind.info.row_prefix], kind.info.prefix_swaps)
     blocks = swapped[:, kind.info.row_prefix :].reshape(rows.shape[0], -1, kind.bytes)
     _swap(blocks, kind.info.swaps)
-    return swapped.reshape(shape)
+    result: NDArray[np.uint8] = swapped.reshape(shape)
+    return result
 
 
 def swap_suffix(data: NDArray[np.uint8], type: str) -> NDArray[np.uint8]:  # noqa: A002
@@ -155,7 +156,8 @@ def _rows(data: Any, kind: TensorType) -> tuple[NDArray[np.uint8], tuple[int, ..
     count = 1
     for extent in array.shape[:-1]:
         count *= extent
-    return np.ascontiguousarray(array).reshape(count, width), array.shape
+    rows: NDArray[np.uint8] = np.ascontiguousarray(array).reshape(count, width)
+    return rows, array.shape
 
 
 def _blocks(data: Any, kind: TensorType) -> NDArray[np.uint8]:

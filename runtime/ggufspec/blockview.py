@@ -43,7 +43,8 @@ class Blocks:
         """Stored values of one scalar type (NumPy kind such as "u2"), as a view."""
         shape = (self.count, *(extent for extent, _ in axes))
         strides = (self.size, *(stride for _, stride in axes))
-        return np.ndarray(shape, self.order + kind, self.data, offset, strides)
+        view: Array = np.ndarray(shape, self.order + kind, self.data, offset, strides)
+        return view
 
     def native(self, kind: str, offset: int, axes: Axes) -> Array:
         """Stored values in the machine's own byte order, copied."""
@@ -52,8 +53,9 @@ class Blocks:
     def bits(self, kind: str, offset: int, axes: Axes, shift: int | Array, width: int) -> Array:
         """``width`` bits from ``shift`` up of unsigned words."""
         word = self.native(kind, offset, axes)
-        moved = word >> np.asarray(shift).astype(word.dtype)
-        return moved & word.dtype.type((1 << width) - 1)
+        moved: Array = word >> np.asarray(shift).astype(word.dtype)
+        moved &= word.dtype.type((1 << width) - 1)
+        return moved
 
     def trits(self, offset: int, axes: Axes, digit: int | Array) -> Array:
         """Base-3 digits of bytes, the first digit the most significant."""
@@ -109,6 +111,15 @@ def shaped(
     return values.reshape(values.shape[0], *shape)
 
 
+def join(kind: Any, *parts: tuple[Array, int]) -> Array:
+    """A code from its slices: each (bits, the bit of the code where they start)."""
+    (first, _), *rest = parts
+    result: Array = first.astype(kind)
+    for part, low in rest:
+        result = result | part.astype(kind) << low
+    return result
+
+
 def half(bits: Array) -> Array:
     """The float32 of IEEE halves given as 16 bits."""
     return bits.astype(np.uint16).view(np.float16).astype(np.float32)
@@ -116,4 +127,5 @@ def half(bits: Array) -> Array:
 
 def bfloat(bits: Array) -> Array:
     """The float32 of bfloat16 given as 16 bits."""
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    wide: Array = bits.astype(np.uint32) << np.uint32(16)
+    return wide.view(np.float32)

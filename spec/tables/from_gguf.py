@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from gguf import quants
 
 GRIDS = {
@@ -29,13 +31,13 @@ LISTS = {
 }
 
 
-def _head(name: str, doc: str, data: np.ndarray) -> str:
+def _head(name: str, doc: str, data: npt.NDArray[Any]) -> str:
     digest = hashlib.sha256(data.astype(np.int16).astype(np.uint8).tobytes()).hexdigest()
     shape = ", ".join(map(str, data.shape))
     return f'name: {name}\ndoc: "{doc}"\nshape: [{shape}]\nsha256: {digest}\n'
 
 
-def _grid_text(name: str, source: type, doc: str) -> str:
+def _grid_text(name: str, source: Any, doc: str) -> str:
     source.init_grid()
     grid = source.grid.reshape(source.grid_shape)
     values = sorted({int(value) for value in grid.flat})
@@ -45,7 +47,7 @@ def _grid_text(name: str, source: type, doc: str) -> str:
     return f"{_head(name, doc, grid)}values: {values}\nrows: |\n{body}"
 
 
-def _list_text(name: str, values: object, doc: str) -> str:
+def _list_text(name: str, values: Any, doc: str) -> str:
     data = np.asarray(values)
     numbers = [str(int(value)) for value in data]
     lines = [", ".join(numbers[start : start + 16]) for start in range(0, len(numbers), 16)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from support.wheels import Run, build_wheel, environment
 
 
@@ -21,10 +22,3 @@ def wheel_without_compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return environment(wheel, tmp_path_factory.mktemp("installed"))
-
-
-@pytest.fixture(scope="session")
-def installed_without_compiler(
-    wheel_without_compiler: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Run:
-    return environment(wheel_without_compiler, tmp_path_factory.mktemp("bare-installed"))

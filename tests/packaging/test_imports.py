@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from support.project import ROOT
 
 RUNTIME = ROOT / "runtime" / "ggufspec"

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from ggufspec import native
 
 PROGRAM = "from ggufspec import native; print(native.describe()); print(native.lib())"
@@ -54,5 +55,7 @@ def test_a_library_of_another_specification_is_refused(monkeypatch: pytest.Monke
 
 def test_loads_without_numpy() -> None:
     program = "import sys; from ggufspec import native; native.lib(); print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "False"

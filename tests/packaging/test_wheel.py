@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from support.project import ROOT
 from support.wheels import Run, build_wheel
 
@@ -67,7 +68,9 @@ zeros = np.zeros((1, types["Q4_0"].bytes), np.uint8)
 both = [blocks.dequantize(zeros, "Q4_0", backend=name).tolist() for name in ("native", "numpy")]
 print(json.dumps([absent, hidden, native.describe(), both[0] == both[1]]))
 """
-    absent, hidden, library, same = json.loads(installed("python", "-c", program, GGUFSPEC_NATIVE="1"))
+    absent, hidden, library, same = json.loads(
+        installed("python", "-c", program, GGUFSPEC_NATIVE="1")
+    )
     assert absent == []
     assert hidden == []
     assert library.startswith("libggufspec")
@@ -75,12 +78,13 @@ print(json.dumps([absent, hidden, native.describe(), both[0] == both[1]]))
 
 
 def test_every_runtime_module_imports_without_the_generator(installed: Run) -> None:
-    program = """
-import importlib, pkgutil, sys
-import ggufspec
-for module in pkgutil.walk_packages(ggufspec.__path__, "ggufspec."):
-    if not module.name.startswith(("ggufspec.codegen", "ggufspec.__main__")):
-        importlib.import_module(module.name)
+    files = (ROOT / "runtime").rglob("*.py")
+    dotted = (".".join(path.relative_to(ROOT / "runtime").with_suffix("").parts) for path in files)
+    modules = [name.removesuffix(".__init__") for name in dotted if "__main__" not in name]
+    program = f"""
+import importlib, sys
+for name in {modules}:
+    importlib.import_module(name)
 print([name for name in sys.modules if name.startswith("ggufspec.codegen")])
 """
     assert installed("python", "-c", program).strip() == "[]"
@@ -91,16 +95,22 @@ def test_command_answers(installed: Run) -> None:
     assert "Q4_K" in installed("ggufspec", "types", "--json")
 
 
-def test_without_a_compiler_numpy_serves(installed_without_compiler: Run) -> None:
+def test_without_a_compiler_numpy_serves(
+    wheel_without_compiler: Path, installed: Run, tmp_path: Path
+) -> None:
+    zipfile.ZipFile(wheel_without_compiler).extractall(tmp_path)
     program = """
 import numpy as np
+import ggufspec
 from ggufspec import blocks, native
 from ggufspec.types import types
+print(ggufspec.__file__)
 assert native.lib() is None
 print(native.describe())
 print(blocks.dequantize(np.zeros((1, types["Q4_K"].bytes), np.uint8), "Q4_K").shape)
 """
-    said = installed_without_compiler("python", "-c", program)
+    said = installed("python", "-c", program, PYTHONPATH=str(tmp_path))
+    assert str(tmp_path) in said
     assert "built without a C compiler" in said
     assert "(1, 256)" in said
 

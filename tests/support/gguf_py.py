@@ -56,6 +56,8 @@ def metadata(reader: gguf.GGUFReader) -> dict[str, tuple[tuple[str, ...], Any]]:
 class _Reader(gguf.GGUFReader):  # type: ignore[misc]
     """Reads each piece with one NumPy call; most of gguf-py's time goes into three."""
 
+    data: npt.NDArray[np.uint8]
+
     def _get(
         self, offset: int, dtype: Any, count: int = 1, override_order: str | None = None
     ) -> npt.NDArray[Any]:
@@ -67,5 +69,5 @@ class _Reader(gguf.GGUFReader):  # type: ignore[misc]
 
 @cache
 def _ordered(dtype: Any, order: str) -> np.dtype[Any]:
-    swapped: np.dtype[Any] = np.dtype(dtype).newbyteorder(order)  # type: ignore[arg-type]
+    swapped: np.dtype[Any] = np.dtype(dtype).newbyteorder(order)
     return swapped

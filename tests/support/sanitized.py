@@ -1,17 +1,14 @@
 """Run Python with the native library built under address and undefined-behaviour sanitizers.
 
-    python tests/support/sanitized.py -m pytest tests/fuzz
+    PYTHONPATH=tests python -m support.sanitized -m pytest tests/fuzz
 
-Leaves the arguments to Python. A finding of a sanitizer ends the process with its report.
+The arguments are Python's. A finding of a sanitizer ends the process with its report.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from support.build import native_library, program, run
 

@@ -27,7 +27,7 @@ def environment(wheel: Path, folder: Path) -> Run:
     """Install a wheel and what it requires into a new environment; return how to run it."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder / "env"], check=True)
     programs = folder / "env" / "bin"
-    pip("install", "--quiet", wheel, python=programs / "python")
+    pip("install", "--quiet", "--no-compile", wheel, python=programs / "python")
 
     def run(program: str, *arguments: str, **variables: str) -> str:
         """Run a program of the environment outside the checkout; return what it prints."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from ... import expr as E
 from ...affine import points
 from ...model import Bits, BlockType, Case, Code, Field, Region, Trit
 from ...output import Output
+from ...picture import code_line
 from ...scalars import Scalar
 from ...spec import Spec
 from ...tables import Table
 from . import expressions as X
+
+_HELPERS = ("SIGNS", "Array", "Blocks", "bfloat", "half", "join", "shaped", "steps")
 
 
 def outputs(spec: Spec) -> list[Output]:
@@ -75,28 +80,17 @@ def _module(kind: BlockType) -> str:
 
 
 def _imports(kind: BlockType, body: str) -> str:
-    helpers = [
-        "Array",
-        "Blocks",
-        *(
-            n
-            for n in ("SIGNS", "bfloat", "half", "shaped", "steps")
-            if f"{n}(" in body or f"{n}[" in body
-        ),
-    ]
-    names = [t.name.upper() for t in (*_used_tables(kind), *_used_floats(kind))]
+    words = set(re.findall(r"\w+", body))
+    helpers = [name for name in _HELPERS if name in words]
+    names = [t.name.upper() for t in _used_tables(kind)]
+    names += [scalar.name.upper() for scalar in _used_floats(kind)]
     lines = ["from collections.abc import Mapping", ""]
     if "np." in body:
         lines += ["import numpy as np", ""]
-    lines.append(f"from ggufspec.blockview import {', '.join(sorted(helpers, key=_case_order))}")
+    lines.append(f"from ggufspec.blockview import {', '.join(helpers)}")
     if names:
         lines.append(f"from ggufspec.generated.numpy.tables import {', '.join(sorted(names))}")
     return "\n".join(lines) + "\n"
-
-
-def _case_order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions: the order in which ruff sorts imported names."""
-    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
 
 
 # ---- codes
@@ -111,7 +105,7 @@ def _dtype(code: Code) -> str:
 
 
 def _code(region: Region, code: Code, number: int, kind: BlockType) -> str:
-    head = f"def {_reader(kind, code, number)}(b: Blocks) -> Array:\n"
+    head = f"# {code_line(code)}\ndef {_reader(kind, code, number)}(b: Blocks) -> Array:\n"
     if len(code.cases) == 1 and not code.cases[0].fixed:
         return f"{head}    return {_join(region, code, code.cases[0])}\n"
     shape = ", ".join(str(n if axis in code.axes else 1) for axis, n in region.order)
@@ -129,16 +123,17 @@ def _where(region: Region, case: Case) -> str:
 
 
 def _join(region: Region, code: Code, case: Case) -> str:
+    if len(case.slices) == 1:
+        (piece,) = case.slices
+        text = _slice(region, piece)
+        wide = isinstance(piece, Bits) and not piece.is_word and piece.word.scalar.bytes > 1
+        return f"{text}.astype({_dtype(code)})" if wide else text
     parts, low = [], 0
     for piece in case.slices:
-        text = _slice(region, piece)
-        if low:
-            parts.append(f"({text}.astype({_dtype(code)}) << {low})")
-        else:
-            widen = len(case.slices) > 1 and _dtype(code) != "np.uint8"
-            parts.append(f"{text}.astype({_dtype(code)})" if widen else text)
+        parts.append(f"({_slice(region, piece)}, {low})")
         low += piece.width
-    return " | ".join(parts)
+    inner = "".join(f"        {part},\n" for part in parts)
+    return f"join(\n        {_dtype(code)},\n{inner}    )"
 
 
 def _slice(region: Region, piece: Bits | Trit) -> str:

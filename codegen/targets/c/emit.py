@@ -1,0 +1,102 @@
+"""The files of the C target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import jinja2
+
+from ... import expr as E
+from ...model import BlockType, Field
+from ...output import Output
+from ...spec import Spec
+from . import packing, portable, storage, tables
+from .tables import CTable
+
+_FRAMES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701 - C, not HTML
+)
+
+
+def outputs(spec: Spec) -> list[Output]:
+    """One file a type, the tables that they share, the registry."""
+    derived: list[CTable] = []
+    made = [_kernel(kind, derived) for kind in spec.layouts]
+    every = [kind.file for kind in spec.layouts]
+    shared = tables.collect(spec.tables, spec.scalars, derived)
+    table_files = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
+    names = [kind.name.lower() for kind in spec.layouts]
+    made += [
+        _output("tables.h", "tables.h.j2", table_files, tables=shared),
+        _output("tables.c", "tables.c.j2", table_files, tables=shared),
+        _output("kernels.h", "kernels.h.j2", every, names=names),
+        _output("kernels.c", "kernels.c.j2", every, names=names),
+        _output("types.c", "types.c.j2", every, types=[_entry(kind) for kind in spec.layouts]),
+    ]
+    return made
+
+
+def _output(path: str, frame: str, inputs: list[str], **values: object) -> Output:
+    return Output(f"c/{path}", _FRAMES.get_template(frame).render(values), tuple(inputs))
+
+
+def _kernel(kind: BlockType, derived: list[CTable]) -> Output:
+    codes = {code.name: code for region in kind.regions for code in region.codes}
+    frame = "kernel.c.j2"
+    return _output(
+        f"kernels/{kind.name.lower()}.c",
+        frame,
+        [kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _table_names(kind))],
+        kind=kind,
+        name=kind.name.lower(),
+        pictures=[storage.picture(code) for code in codes.values()],
+        formulas=[f"{name} = {text}" for name, text in kind.decode_text.items()],
+        portable=portable.dequantize(kind),
+        wide=None,
+        unpack=packing.unpack(kind),
+        pack=packing.pack(kind),
+    )
+
+
+def _table_names(kind: BlockType) -> list[str]:
+    return sorted({n.table.name for n in _nodes(kind) if isinstance(n, E.Lookup)})
+
+
+def _nodes(kind: BlockType) -> Iterator[E.Node]:
+    pending = [let.expr for region in kind.regions for let in region.decode]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += E.children(node)
+
+
+def _entry(kind: BlockType) -> dict[str, object]:
+    return {
+        "kind": kind,
+        "c_name": kind.name.lower(),
+        "arrays": packing.arrays(kind),
+        "words": _words(kind.fields),
+        "prefix_words": _words(kind.prefix),
+        "suffix_words": _words(kind.suffix),
+    }
+
+
+def _words(fields: tuple[Field, ...]) -> list[tuple[int, int, int, int]]:
+    """(offset, stride, count, size) of words of more than one byte: what byte order reverses."""
+    made = []
+    for field in fields:
+        size = field.scalar.bytes
+        if size == 1:
+            continue
+        outer = [(field.counts[0], field.strides[0])] if len(field.counts) == 2 else [(1, 0)]
+        count, stride = (field.counts[-1], field.strides[-1]) if field.counts else (1, size)
+        made += [
+            (field.offset + n * step, stride, count, size) for total, step in outer for n in range(total)
+        ]
+    return made

@@ -1,0 +1,108 @@
+"""How stored words are read and written in C: helpers of runtime/c/load.h, and their C types."""
+
+from __future__ import annotations
+
+from ...affine import Affine
+from ...model import Bits, Code, Field, Trit, Word
+from ...scalars import Scalar
+from .text import index, plus
+
+
+class NoForm(Exception):  # noqa: N818 - not an error: the caller takes a more general form
+    """This form cannot express the value; the message says why."""
+
+
+def int_type(low: int, high: int) -> str:
+    """The C type in which formulas hold an integer of this range."""
+    if -(1 << 31) <= low and high < 1 << 31:
+        return "int32_t"
+    return "uint32_t" if low >= 0 and high < 1 << 32 else "int64_t"
+
+
+def array_type(code: Code) -> str:
+    """The C type of an unpacked code: the smallest that holds its range, as in NumPy."""
+    if code.is_float and code.scalar:
+        return f"uint{code.scalar.bits}_t"
+    sign = "" if code.low < 0 else "u"
+    bits = (max(code.high, -code.low - 1).bit_length() if code.high else 1) + (code.low < 0)
+    return f"{sign}int{next(size for size in (8, 16, 32, 64) if bits <= size)}_t"
+
+
+def load(scalar: Scalar, pointer: str, offset: Affine) -> str:
+    """The stored integer of a word, or the bits of a stored float."""
+    letter = "i" if scalar.kind == "int" else "u"
+    if scalar.bits == 8 and letter == "u":
+        return f"{pointer}[{index(offset)}]"
+    return f"load_{letter}{scalar.bits}({plus(pointer, offset)})"
+
+
+def as_float(scalar: Scalar, bits: str) -> str:
+    """The float of a stored float's bits (float32, except for f64)."""
+    if scalar.ieee:
+        names = {"f16": "half", "bf16": "bfloat", "f32": "single", "f64": "double"}
+        if scalar.name not in names:
+            raise NoForm(f"no C form for the float {scalar.name}")
+        return f"{names[scalar.name]}_value({bits})"
+    if scalar.bits != 8:
+        raise NoForm(f"no table for the {scalar.bits} bits of {scalar.name}")
+    return f"scalar_{scalar.name}[{bits}]"
+
+
+def field_value(field: Field, pointer: str) -> str:
+    """A single stored value, as formulas see it."""
+    stored = load(field.scalar, pointer, Affine(field.offset))
+    return as_float(field.scalar, stored) if field.scalar.is_float else stored
+
+
+def word_bits(word: Word, pointer: str) -> str:
+    """A word as an unsigned integer."""
+    scalar = word.scalar
+    if scalar.bits == 8:
+        return f"{pointer}[{index(word.offset)}]"
+    return f"load_u{scalar.bits}({plus(pointer, word.offset)})"
+
+
+def cut(piece: Bits | Trit, word: str) -> str:
+    """A slice of a word whose text is ``word``."""
+    if isinstance(piece, Trit):
+        return f"trit({word}, {index(piece.digit)})"
+    if piece.is_word:
+        return word
+    if not piece.shift.is_const:
+        word = f"({word} >> ({index(piece.shift)}))"
+    elif piece.shift.const:
+        word = f"({word} >> {piece.shift.const})"
+        if piece.shift.const + piece.width == piece.word.scalar.bits:
+            return word
+    return f"({word} & {mask(piece.width)})"
+
+
+def mask(width: int) -> str:
+    """``width`` ones."""
+    return f"0x{(1 << width) - 1:x}" + ("u" if width == 32 else "")
+
+
+def picture(code: Code) -> str:
+    """One line that says where a code's bits lie, low bits first."""
+    axes = f"[{','.join(code.axes)}]" if code.axes else ""
+    cases = []
+    for case in code.cases:
+        text = " | ".join(_slice_picture(piece) for piece in case.slices)
+        fixed = ",".join(f"{axis}={value}" for axis, value in case.fixed)
+        cases.append(f"{fixed}: {text}" if fixed else text)
+    return f"{code.name}{axes} = {'; '.join(cases)}"
+
+
+def _slice_picture(piece: Bits | Trit) -> str:
+    word = piece.word.field.name
+    if piece.word.indices:
+        word += f"[{', '.join(str(i) for i in piece.word.indices)}]"
+    if isinstance(piece, Trit):
+        return f"{word} digit {piece.digit}"
+    if piece.is_word:
+        return word
+    if piece.shift.is_const:
+        first = piece.shift.const
+        last = first + piece.width - 1
+        return f"{word} bit {first}" if first == last else f"{word} bits {first}..{last}"
+    return f"{word} bits {piece.shift}, {piece.width} wide"
