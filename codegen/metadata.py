@@ -51,9 +51,8 @@ def _files(spec: Path) -> list[Path]:
 
 def _keys(source: Source) -> Iterator[tuple[str, Key]]:
     data = source.data
-    for name, entry in data["keys"].items():
-        if not isinstance(entry, dict):
-            entry = {"type": entry}
+    for name, given in data["keys"].items():
+        entry = given if isinstance(given, dict) else {"type": given}
         for words in _choices(data.get("expand", {})):
             full = _fill(data["prefix"] + name, words)
             yield name, _key(full, entry, data["since"], words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,10 @@ from typing import Any, NoReturn
 import yaml
 
 from .errors import SpecError, YamlPath
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DEEPEST = 20
+"""Levels of nesting; no description needs more, and nothing below has to bear more."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,8 @@ def load_yaml(path: Path, root: Path | None = None) -> Source:
     """Parse one YAML file; its name in errors is relative to ``root``.
 
     Duplicate keys, keys that are no strings, aliases and tags are refused: a spec file
-    says each thing once, in the open.
+    says each thing once, in the open. Only true, false, null, numbers and what is none of
+    them (text) have a meaning: "no" is a word, 010 and 2024-05-01 are text.
     """
     name = path.relative_to(root).as_posix() if root else path.name
     try:
@@ -46,27 +52,73 @@ def load_yaml(path: Path, root: Path | None = None) -> Source:
     return parse_yaml(text, name)
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML's data types as version 1.2 has them: no dates, no yes and no, no octal numbers."""
+
+    depth = 0
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - the base class's way
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Refuse what says elsewhere what stands here, and text that no file can hold."""
+        event = self.peek_event()
+        said = None
+        if isinstance(event, yaml.AliasEvent):
+            said = "aliases are not part of the spec language"
+        elif getattr(event, "tag", None):
+            said = "tags are not part of the spec language"
+        elif isinstance(event, yaml.ScalarEvent) and _SURROGATE.search(event.value):
+            said = "half a character (a lone surrogate)"
+        elif self.depth == _DEEPEST:
+            said = f"nested deeper than {_DEEPEST} levels"
+        if said:
+            raise SpecError(self.name, event.start_mark.line + 1, (), said)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+for _kind, _form, _first in (
+    ("null", r"~|null|", ["~", "n", ""]),
+    ("bool", r"true|false", ["t", "f"]),
+    ("int", r"[-+]?(0|[1-9][0-9]{0,99}|0x[0-9a-fA-F]{1,99})", [*"-+0123456789"]),
+    ("float", r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=e))([eE][-+]?[0-9]+)?", [*"-+.0123456789"]),
+    ("float", r"[-+]?\.inf|\.nan", [*"-+."]),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(f"(?:{_form})\\Z"), _first
+    )
+
+
 def parse_yaml(text: str, name: str) -> Source:
-    loader = yaml.SafeLoader(text)
+    lines: dict[YamlPath, int] = {}
     try:
-        for event in yaml.parse(text, yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1 if event.start_mark else 1
-                raise SpecError(name, line, (), "aliases are not part of the spec language")
-        node = loader.get_single_node()
-        lines: dict[YamlPath, int] = {}
-        data = None if node is None else _plain(loader, node, name, (), lines)
+        loader = _Loader(text)
+        loader.name = name
+        try:
+            node = loader.get_single_node()
+            data = None if node is None else _plain(loader, node, name, (), lines)
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise SpecError(name, line, (), f"not YAML: {error.problem}") from None
-    finally:
-        loader.dispose()
+        raise SpecError(name, line, (), f"not YAML: {_said(error)}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise SpecError(name, line, (), f"character {error.character:#x} is not allowed") from None
     return Source(name, data, lines, text)
 
 
+def _said(error: yaml.MarkedYAMLError) -> str:
+    said = ", ".join(part for part in (error.context, error.problem) if part)
+    if "flow mapping" in said or "flow sequence" in said:
+        said += " (text with [ ] { } , : or # needs quotes)"
+    return said
+
+
 def _plain(
-    loader: yaml.SafeLoader,
+    loader: _Loader,
     node: yaml.Node,
     name: str,
     path: YamlPath,

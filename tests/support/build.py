@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.lock import locked
 from support.project import ROOT
 
 
@@ -15,8 +16,9 @@ def native_library(folder: str, *options: str) -> Path:
     cmake = program("cmake")
     build = ROOT / "build" / folder
     configure = [cmake, "-S", str(ROOT), "-B", str(build), "-G", "Ninja", "-DGGUFSPEC_WERROR=ON"]
-    run([*configure, f"-DCMAKE_MAKE_PROGRAM={program('ninja')}", *options])
-    run([cmake, "--build", str(build)])
+    with locked(build.with_suffix(".lock")):
+        run([*configure, f"-DCMAKE_MAKE_PROGRAM={program('ninja')}", *options])
+        run([cmake, "--build", str(build)])
     return build / "libggufspec.so"
 
 

@@ -157,6 +157,11 @@ def dequantize_into(data: Bytes, type_id: int, out: Floats) -> None:
     _traits(type_id).to_float(data.ctypes.data, out.ctypes.data, out.size)
 
 
+def to_float_address(type_id: int) -> int:
+    """The address of ggml's decoder for a type, to be timed from C."""
+    return ctypes.cast(_traits(type_id).to_float, c_void_p).value or 0
+
+
 def quantize(x: Floats, type_id: int, importance: Floats | None = None) -> Bytes:
     """Encode float32 `(rows, n)` to uint8 `(rows, bytes a row)`, as llama-quantize does.
 

