@@ -40,36 +40,42 @@ $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
-$(VENV)/.developed: $(BUILD_INPUTS) | $(BIN)/python
+# Programs and libraries follow pyproject.toml; the compiled part follows its sources.
+$(VENV)/.tools: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q -e '.[codegen,templates,test]'
+	@touch $@ $(VENV)/.developed $(VENV)/.installed
+
+$(VENV)/.developed: $(BUILD_INPUTS) | $(VENV)/.tools
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.installed
 
 test: lint types fresh fuzz pytest ## every gate
 
-lint: develop ## ruff: rules and format
+lint: $(VENV)/.tools ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: develop ## let ruff mend what it can
+format: $(VENV)/.tools ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 # mypy does not see through the editable install, so it gets a regular one.
-types: develop ## mypy --strict
+types: $(VENV)/.tools ## mypy --strict
 	@rm -rf build/types
 	@GGUFSPEC_NATIVE=0 $(BIN)/python -m pip install -q --no-deps --target build/types .
 	MYPYPATH=build/types $(BIN)/mypy --strict -p ggufspec
 	MYPYPATH=build/types:tests $(BIN)/mypy --strict -p support
 
-fresh: develop ## generated/ is what the specification says
+fresh: $(VENV)/.tools ## generated/ is what the specification says
 	$(BIN)/ggufspec generate --check
 
+# A file's tests stay on one worker, so that what they share is made once.
 pytest: develop ## the tests alone
-	$(PYTEST) -n $(JOBS) --dist loadgroup
+	$(PYTEST) -n $(JOBS) --dist loadfile
 
-fuzz: develop ## FUZZ_SECONDS=60 of hostile files under address and undefined-behaviour sanitizers
-	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) PYTHONPATH=tests \
-	  $(BIN)/python -m support.sanitized -m pytest -q -p no:cacheprovider tests/fuzz
+fuzz: develop ## the C part under address and undefined-behaviour sanitizers, FUZZ_SECONDS=60 of damaged files
+	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -q tests/fuzz/test_sanitized.py
+	PYTHONPATH=tests $(BIN)/python -m support.sanitized -m pytest -q tests/roundtrip/test_pack.py
 
 cross: develop ## AArch64 and s390x (big-endian) builds under qemu-user
 	GGUFSPEC_CROSS=1 $(PYTEST) tests/cross
@@ -78,12 +84,12 @@ sweep: develop ## the exhaustive tests that `make test` leaves out
 	$(PYTEST) -n $(JOBS) -m sweep
 
 bench: develop ## speed against ggml, libgguf and gguf-py, from one run
-	$(BIN)/python tests/bench
+	PYTHONPATH=tests $(BIN)/python -m bench
 
-generate: develop ## write generated/ anew from spec/
+generate: $(VENV)/.tools ## write generated/ anew from spec/
 	$(BIN)/ggufspec generate --fix
 
-realfiles: develop ## fetch the real model files that the tests read (500 MB)
+realfiles: $(VENV)/.tools ## fetch the real model files that the tests read (500 MB)
 	PYTHONPATH=tests $(BIN)/python -m support.realfiles
 
 wheel: $(BIN)/python ## dist/*.whl, with the compiled part

@@ -6,10 +6,11 @@ number instead of a wrong model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from .affine import points
+from .errors import YamlPath
 from .expr import FieldRef, Node, children
 from .model import Bits, BlockType, Code, Field, Region, Trit
 from .source import Source
@@ -23,9 +24,14 @@ class Claim:
     bit: int
     at: tuple[tuple[str, int], ...]
 
-    def __str__(self) -> str:
+    @property
+    def number(self) -> str:
+        """The number it is part of: ``q[h=0,l=3]``."""
         values = ",".join(f"{axis}={value}" for axis, value in self.at)
-        return f"{self.code}[{values}].{self.bit}" if values else f"{self.code}.{self.bit}"
+        return f"{self.code}[{values}]" if values else self.code
+
+    def __str__(self) -> str:
+        return f"bit {self.bit} of {self.number}"
 
 
 BitMap = dict[tuple[str, int, int], Claim]
@@ -66,59 +72,86 @@ def bit_map(kind: BlockType) -> BitMap:
 
 def prove(kind: BlockType, source: Source) -> None:
     """Raise SpecError unless every stored bit is claimed exactly once."""
+    cut = _cut_fields(kind, source)
     seen: BitMap = {}
-    owner: dict[str, set[type]] = {}
+    for path, region, code in _codes(kind):
+        for key, claim in claims(region, code):
+            if key in seen:
+                twice = [seen[key], claim]
+                trits = cut[key[0]].form is Trit
+                both = " and ".join(item.number if trits else str(item) for item in twice)
+                source.fail(path, f"{_place(cut, key)} is claimed twice: by {both}")
+            seen[key] = claim
+    for stored in kind.fields:
+        if stored.name in cut:
+            _check_claimed(stored, cut[stored.name].form, seen, source)
+        else:
+            _check_used(kind, stored, ("fields", *stored.name.split(".")[:1]), source)
+    for part, fields in (("row_prefix", kind.prefix), ("tensor_suffix", kind.suffix)):
+        for stored in fields:
+            _check_used(kind, stored, (part, stored.name), source)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """A field that codes cut up, all by the same form (Bits or Trit)."""
+
+    field: Field
+    form: type[Bits | Trit]
+
+
+def _codes(kind: BlockType) -> Iterator[tuple[YamlPath, Region, Code]]:
     for number, region in enumerate(kind.regions):
         for code in region.codes:
-            path: tuple[str | int, ...] = ("codes", code.name)
-            if len(kind.regions) > 1:
-                path = ("codes", number, code.name)
-            forms = {type(piece) for case in code.cases for piece in case.slices}
-            for case in code.cases:
-                for piece in case.slices:
-                    owner.setdefault(piece.word.field.name, set()).update(forms)
-                    if any(piece.word.field.name == f.name for f in (*kind.prefix, *kind.suffix)):
-                        source.fail(
-                            path, f"{piece.word.field.name} is stored once a row, not a block"
-                        )
-            for key, claim in claims(region, code):
-                if key in seen:
-                    source.fail(path, f"{_place(key)} is claimed twice: {seen[key]} and {claim}")
-                seen[key] = claim
-    for stored in kind.fields:
-        _covered(kind, stored, owner.get(stored.name), seen, source)
+            path = ("codes", code.name) if len(kind.regions) == 1 else ("codes", number, code.name)
+            yield path, region, code
 
 
-def _covered(
-    kind: BlockType, stored: Field, forms: set[type] | None, seen: BitMap, source: Source
-) -> None:
+def _cut_fields(kind: BlockType, source: Source) -> dict[str, _Cut]:
+    """The fields that codes cut up, by name: of the block, not derived, not in two forms."""
+    outside = {field.name for field in (*kind.prefix, *kind.suffix)}
+    derived = {item.field.name for item in kind.derived}
+    found: dict[str, _Cut] = {}
+    for path, _, code in _codes(kind):
+        for piece in (piece for case in code.cases for piece in case.slices):
+            field, form = piece.word.field, type(piece)
+            if field.name in outside:
+                source.fail(path, f"{field.name} is stored once a row or tensor, not in a block")
+            if field.name in derived:
+                source.fail(path, f"{field.name} is derived; no code can be cut out of it")
+            if found.setdefault(field.name, _Cut(field, form)).form is not form:
+                source.fail(path, f"{field.name} is cut both by bits and by trits")
+    return found
+
+
+def _check_claimed(stored: Field, form: type[Bits | Trit], seen: BitMap, source: Source) -> None:
     path = ("fields", *stored.name.split(".")[:1])
-    if forms is None:
-        derived = any(item.field.name == stored.name for item in kind.derived)
-        if stored.counts and not derived:
-            source.fail(path, f"no code claims {stored.name}; bytes that mean nothing are pad")
-        if not derived and not _used(kind, stored):
-            source.fail(path, f"no formula uses {stored.name}; bytes that mean nothing are pad")
-        return
-    if forms == {Trit, Bits}:
-        source.fail(path, f"{stored.name} is claimed by bits and by trits")
-    axes = [(str(level), count) for level, count in enumerate(stored.counts)]
-    for point in points([name for name, _ in axes], dict(axes)):
-        at = stored.offset + sum(
-            point[str(level)] * stride for level, stride in enumerate(stored.strides)
-        )
-        if forms == {Trit}:
-            digits = sorted(
-                digit for name, where, digit in seen if (name, where) == (stored.name, at)
-            )
+    for at in stored.places:
+        if form is Trit:
+            digits = [digit for digit in range(5) if (stored.name, at, digit) in seen]
             if digits != list(range(len(digits))) or not digits:
+                shown = f"the digits {', '.join(map(str, digits))}" if digits else "no digit"
                 source.fail(
-                    path, f"byte {at} of {stored.name} holds the digits {digits}, not 0, 1, ..."
+                    path,
+                    f"{stored.word_at(at)} (byte {at}) holds {shown}; "
+                    "it must hold 0, 1, ... without a gap",
                 )
             continue
         for bit in range(stored.scalar.bits):
             if (stored.name, at, bit) not in seen:
-                source.fail(path, f"{_place((stored.name, at, bit))} is claimed by no code")
+                source.fail(
+                    path, f"bit {bit} of {stored.word_at(at)} (byte {at}) is claimed by no code"
+                )
+
+
+def _check_used(kind: BlockType, stored: Field, path: YamlPath, source: Source) -> None:
+    """A field that no code cuts up must be derived or stand in a formula."""
+    if any(item.field.name == stored.name for item in kind.derived):
+        return
+    if stored.counts:
+        source.fail(path, f"no code claims {stored.name}; bytes that mean nothing are pad")
+    if not _used(kind, stored):
+        source.fail(path, f"no formula uses {stored.name}; bytes that mean nothing are pad")
 
 
 def _used(kind: BlockType, stored: Field) -> bool:
@@ -130,6 +163,7 @@ def _used(kind: BlockType, stored: Field) -> bool:
     return any(uses(let.expr) for region in kind.regions for let in region.decode)
 
 
-def _place(key: tuple[str, int, int]) -> str:
+def _place(cut: Mapping[str, _Cut], key: tuple[str, int, int]) -> str:
     name, where, bit = key
-    return f"bit {bit} of {name} at byte {where}"
+    what = "digit" if cut[name].form is Trit else "bit"
+    return f"{what} {bit} of {cut[name].field.word_at(where)} (byte {where})"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from .errors import SpecError
+from .errors import SpecError, show_path
+from .formula import counted
 from .generate import differences, edited, find_root, make_all, make_copy, write
 from .spec import load_spec
 from .targets import TARGETS
@@ -37,21 +38,23 @@ def generate(
     """Make the generated files from the spec, or check that they are fresh.
 
     In a checkout: everything under generated/. With --target and --out: one target into a
-    project of your own, with a manifest; --check --out tells whether that copy is fresh.
+    project of your own, with a manifest that remembers target and types; from then on --out
+    alone writes that copy anew, and --check --out tells whether it is fresh.
     """
     if check and fix:
         raise typer.BadParameter("--check and --fix exclude each other")
+    if out is None and (target or types or spec_dir):
+        raise typer.BadParameter("--target, --types and --spec-dir need --out DIR")
+    if out is not None and root is not None:
+        raise typer.BadParameter("--root and --out exclude each other")
     try:
         if out is not None:
             found = _copy(out, target, types, spec_dir or PACKAGE / "spec", check)
-        elif target is not None:
-            raise typer.BadParameter("--target needs --out DIR")
         else:
             found = _checkout(root, check)
     except SpecError as error:
-        found = [str(error)]
-        check = True
-    _report(found, check, as_json)
+        _refuse(error, as_json)
+    _report(found, check, "--fix" if out is None else f"--out {out}", as_json)
 
 
 def _checkout(root: Path | None, check: bool) -> list[str]:
@@ -70,16 +73,17 @@ def _checkout(root: Path | None, check: bool) -> list[str]:
 
 def _copy(out: Path, target: str | None, types: str, spec_dir: Path, check: bool) -> list[str]:
     names = [name for name in types.split(",") if name]
-    if check and target is None:
+    if target is None:
         target, names = _recorded(out)
-    if target is None or target not in TARGETS:
+    if target not in TARGETS:
         raise typer.BadParameter(f"--target is one of {', '.join(TARGETS)}")
-    try:
-        files = make_copy(load_spec(spec_dir), target, names)
-    except KeyError as error:
-        raise typer.BadParameter(f"the spec has no type {error.args[0]}") from None
+    spec = load_spec(spec_dir)
+    known = {kind.name.upper() for kind in spec.types}
+    unknown = [name for name in names if name.upper() not in known]
+    if unknown:
+        raise typer.BadParameter(f"the spec has no type {', '.join(unknown)}")
     act = differences if check else write
-    return act(out, files, strays=False)
+    return act(out, make_copy(spec, target, names), strays=False)
 
 
 def _recorded(out: Path) -> tuple[str, list[str]]:
@@ -87,19 +91,33 @@ def _recorded(out: Path) -> tuple[str, list[str]]:
     try:
         content = json.loads((out / "MANIFEST.json").read_text(encoding="utf-8"))
         return str(content["target"]), [str(name) for name in content["types"]]
-    except (OSError, ValueError, KeyError):
-        raise typer.BadParameter(f"{out} has no MANIFEST.json of an earlier --out") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise typer.BadParameter(
+            f"{out} has no MANIFEST.json of an earlier --target NAME --out DIR"
+        ) from None
 
 
-def _report(found: list[str], check: bool, as_json: bool) -> None:
+def _refuse(error: SpecError, as_json: bool) -> NoReturn:
+    """A fault of the spec: nothing was compared or written."""
     if as_json:
-        typer.echo(json.dumps({"fresh" if check else "written": not found if check else found}))
+        place = {"file": error.file, "line": error.line, "path": show_path(error.path)}
+        typer.echo(json.dumps({"error": {"message": error.message, **place}}))
+    else:
+        typer.echo(f"error: {error}", err=True)
+    raise typer.Exit(1) from None
+
+
+def _report(found: list[str], check: bool, remedy: str, as_json: bool) -> None:
+    if as_json:
+        typer.echo(
+            json.dumps({"fresh": not found, "found": found} if check else {"written": found})
+        )
     elif check and found:
         typer.echo("\n".join(found))
-        typer.echo("\nTo mend it: ggufspec generate --fix")
+        typer.echo(f"\nTo mend it: ggufspec generate {remedy}")
     elif check:
         typer.echo("everything is fresh")
     else:
-        typer.echo("\n".join([*found, f"{len(found)} files written"]))
+        typer.echo("\n".join([*found, f"{counted(len(found), 'file')} written"]))
     if check and found:
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -159,3 +160,12 @@ def children(node: Node) -> tuple[Node, ...]:
             return (node.cond, node.yes, node.no)
         case _:
             return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it."""
+    pending = [node]
+    while pending:
+        here = pending.pop()
+        yield here
+        pending += children(here)

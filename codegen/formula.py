@@ -7,8 +7,10 @@ sentence. No text of any target language passes through the spec.
 from __future__ import annotations
 
 import ast
+import math
 import re
 import struct
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,6 +20,12 @@ from .tables import Table
 
 EXACT = 1 << 24
 """Integers of at most this magnitude become float32 without rounding."""
+
+
+_TEXT = re.compile(r"[\w .,+*/%@&|^~<>=!()\[\]-]*", re.ASCII)
+_LONGEST = 1000
+_DEEPEST = 50
+"""Characters and levels of a formula; the host's parser has limits too, but less clear ones."""
 
 
 class FormulaError(ValueError):
@@ -37,11 +45,32 @@ class Scope:
 
 def parse(text: str) -> ast.expr:
     """The syntax tree of one formula (``sum(v over a)`` becomes ``sum(v, a)``)."""
-    source = re.sub(r"\bsum\((.+?)\s+over\s+(\w+)\)", r"sum(\1, \2)", str(text))
+    source = str(text).strip()
+    if len(source) > _LONGEST:
+        raise FormulaError(f"a formula of {len(source)} characters; {_LONGEST} is the limit")
+    if not _TEXT.fullmatch(source):
+        stray = next(letter for letter in source if not _TEXT.fullmatch(letter))
+        raise FormulaError(f"{stray!r} has no place in a formula: {source!r}")
+    replaced = 1
+    while replaced:
+        source, replaced = re.subn(r"\bsum\((.+?)\s+over\s+(\w+)\)", r"sum(\1, \2)", source)
     try:
-        return ast.parse(source.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise FormulaError(f"not a formula: {text!r} ({error.msg})") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise FormulaError(f"not a formula: {text!r}") from None
+    if _depth(tree) > _DEEPEST:
+        raise FormulaError(f"a formula nested deeper than {_DEEPEST} levels")
+    return tree
+
+
+def _depth(tree: ast.AST) -> int:
+    level, depth = [tree], 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
 
 
 def affine(node: ast.expr, extents: Mapping[str, int]) -> Affine:
@@ -54,6 +83,8 @@ def affine(node: ast.expr, extents: Mapping[str, int]) -> Affine:
                 known = ", ".join(extents) or "none"
                 raise FormulaError(f"{name!r} is no axis (axes here: {known})")
             return Affine.of(0, {name: 1})
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return affine(operand, extents).scaled(-1)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return affine(left, extents) + affine(right, extents)
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
@@ -75,6 +106,7 @@ def typed(text: str, scope: Scope) -> E.Node:
     return _Builder(scope).build(parse(text))
 
 
+_ARITY = {"bit": 2, "sign": 1, "select": 3, "f16": 1, "sum": 2, "finite": 1}
 _OPS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 _COMPARE: dict[type[ast.cmpop], str] = {
     ast.LtE: "<=", ast.Lt: "<", ast.Eq: "==", ast.NotEq: "!=", ast.GtE: ">=", ast.Gt: ">"
@@ -88,8 +120,12 @@ def to_float(node: E.Node) -> E.Node:
             return node
         case E.Int(low=low, high=high):
             if max(-low, high) > EXACT:
-                raise FormulaError(f"an integer up to {max(-low, high)} is not exact in float32")
+                raise FormulaError(
+                    f"an integer up to {max(-low, high)} is not exact in float32 (2^24 is)"
+                )
             return E.Convert(E.F32, node.axes, node)
+        case E.Bool():
+            raise FormulaError("a condition is no number")
     raise FormulaError("a 64-bit float can only be an element as it is (x: name)")
 
 
@@ -113,7 +149,10 @@ class _Builder:
                 return self._lookup(name, index)
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self._call(name, args)
-        raise FormulaError(f"{ast.unparse(node)!r} is not part of the formula language")
+        raise FormulaError(
+            f"{ast.unparse(node)!r} is not part of the formula language "
+            f"(+ - *, table[code], {', '.join(_ARITY)})"
+        )
 
     def _name(self, name: str) -> E.Node:
         if name in self.scope.values:
@@ -135,10 +174,14 @@ class _Builder:
     def _lookup(self, name: str, index: ast.expr) -> E.Node:
         table = self.scope.tables.get(name)
         if table is None:
-            raise FormulaError(f"unknown table {name!r}")
+            known = ", ".join(self.scope.tables) or "none"
+            raise FormulaError(f"unknown table {name!r} (tables: {known})")
         parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
         if len(parts) != len(table.shape):
-            raise FormulaError(f"table {name} takes {len(table.shape)} indices, not {len(parts)}")
+            raise FormulaError(
+                f"table {name} takes {counted(len(table.shape), 'index', 'indices')}, "
+                f"not {len(parts)}"
+            )
         row = self.build(parts[0])
         if not isinstance(row.type, E.Int):
             raise FormulaError(f"the index of table {name} must be an integer")
@@ -159,16 +202,17 @@ class _Builder:
         return E.Lookup(E.Int(table.low, table.high), axes, table, row, column)
 
     def _call(self, name: str, args: list[ast.expr]) -> E.Node:
-        arity = {"bit": 2, "sign": 1, "select": 3, "f16": 1, "sum": 2, "finite": 1}
-        if name not in arity:
-            raise FormulaError(f"unknown function {name!r} (known: {', '.join(arity)})")
-        if len(args) != arity[name]:
-            raise FormulaError(f"{name} takes {arity[name]} arguments, not {len(args)}")
+        if name not in _ARITY:
+            raise FormulaError(f"unknown function {name!r} (known: {', '.join(_ARITY)})")
+        if len(args) != _ARITY[name]:
+            raise FormulaError(f"{name} takes {counted(_ARITY[name], 'argument')}, not {len(args)}")
         match name:
             case "bit":
                 return self._bit(*args)
             case "sign":
                 cond = self._flag(args[0])
+                if isinstance(cond, E.Literal):
+                    return _literal(-1.0 if cond.value else 1.0)
                 return E.Sign(E.F32, cond.axes, cond)
             case "select":
                 return self._select(*args)
@@ -192,19 +236,23 @@ class _Builder:
         low, high = shift.bounds(self.scope.extents)
         if low < 0 or high >= max(arg.type.high.bit_length(), 1):
             raise FormulaError(
-                f"bit {low}..{high} of a number of {arg.type.high.bit_length()} bits"
+                f"bit {low}..{high} leaves a number of {counted(arg.type.high.bit_length(), 'bit')}"
             )
+        if isinstance(arg, E.Literal) and shift.is_const:
+            return _literal(int(arg.value) >> shift.const & 1)
         return E.Bit(E.Int(0, 1), arg.axes | shift.axes, arg, shift)
 
     def _flag(self, value: ast.expr) -> E.Node:
         arg = self.build(value)
         if not isinstance(arg.type, E.Int) or arg.type.low < 0 or arg.type.high > 1:
-            raise FormulaError(f"{ast.unparse(value)!r} must be a single bit")
+            raise FormulaError(f"{ast.unparse(value)!r} must be a single bit (0 or 1)")
         return arg
 
     def _select(self, flag: ast.expr, yes: ast.expr, no: ast.expr) -> E.Node:
         cond, p, q = self._flag(flag), self.build(yes), self.build(no)
         axes = cond.axes | p.axes | q.axes
+        if isinstance(cond, E.Literal):
+            raise FormulaError(f"{ast.unparse(flag)!r} is the same for every element")
         if isinstance(p.type, E.Int) and isinstance(q.type, E.Int):
             kind = E.Int(min(p.type.low, q.type.low), max(p.type.high, q.type.high))
             return E.Select(kind, axes, cond, p, q)
@@ -227,9 +275,17 @@ def _literal(value: object) -> E.Node:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormulaError(f"{value!r} is not a number")
     if isinstance(value, int):
+        if not -(1 << 31) <= value < 1 << 32:
+            raise FormulaError(f"{value} does not fit 32 bits")
         return E.Literal(E.Int(value, value), frozenset(), value)
-    if struct.unpack("<f", struct.pack("<f", value))[0] != value:
-        raise FormulaError(f"{value!r} is not exactly a float32")
+    try:
+        nearest = struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        nearest = math.inf
+    if math.isinf(nearest):
+        raise FormulaError(f"{value!r} is too large for a float32")
+    if nearest != value:
+        raise FormulaError(f"{value!r} is not exactly a float32; the nearest is {nearest!r}")
     return E.Literal(E.F32, frozenset(), value)
 
 
@@ -238,16 +294,19 @@ def _negate(arg: E.Node) -> E.Node:
         case E.Literal(value=value):
             return _literal(-value)
         case E.Node(type=E.Int(low=low, high=high)):
-            return E.Negate(E.Int(-high, -low), arg.axes, arg)
+            return E.Negate(_int32(-high, -low), arg.axes, arg)
         case E.Node(type=E.Float(bits=32)):
             return E.Negate(E.F32, arg.axes, arg)
-    raise FormulaError("minus takes a number")
+    return _negate(to_float(arg))
 
 
 def _binary(op: str, left: E.Node, right: E.Node) -> E.Node:
     axes = left.axes | right.axes
     if isinstance(left.type, E.Int) and isinstance(right.type, E.Int):
-        return E.Binary(_int_range(op, left.type, right.type), axes, op, left, right)
+        kind = _int_range(op, left.type, right.type)
+        if isinstance(left, E.Literal) and isinstance(right, E.Literal):
+            return _literal(kind.low)
+        return E.Binary(kind, axes, op, left, right)
     return E.Binary(E.F32, axes, op, to_float(left), to_float(right))
 
 
@@ -259,6 +318,16 @@ def _int_range(op: str, a: E.Int, b: E.Int) -> E.Int:
             ends = [a.low - b.high, a.high - b.low]
         case _:
             ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    if max(abs(end) for end in ends) >= 1 << 31:
-        raise FormulaError("integer arithmetic beyond 32 bits")
-    return E.Int(min(ends), max(ends))
+    return _int32(min(ends), max(ends))
+
+
+def _int32(low: int, high: int) -> E.Int:
+    """The range of a result: every target computes in 32 bits with a sign."""
+    if low < -(1 << 31) or high >= 1 << 31:
+        raise FormulaError(f"integers {low}..{high} do not fit 32 bits with a sign")
+    return E.Int(low, high)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """``1 index``, ``2 indices``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

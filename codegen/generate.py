@@ -26,43 +26,57 @@ def find_root(start: Path) -> Path | None:
     return None
 
 
-def make(spec: Spec, targets: Iterable[str]) -> dict[str, str]:
-    """Path under generated/ to whole text, in a fixed order."""
-    files: dict[str, str] = {}
-    for name in targets:
-        for output in TARGETS[name](spec):
-            if output.path in files:
-                raise ValueError(f"two targets make {output.path}")
-            files[output.path] = _header(spec, output) + output.body
-    return dict(sorted(files.items()))
-
-
 def make_all(root: Path) -> dict[str, str]:
     """Every generated file of the checkout at ``root``, the manifest included."""
-    spec = load_spec(root / "spec")
-    files = make(spec, TARGETS)
-    return {**files, "MANIFEST.json": manifest(spec, files)}
+    return _make(load_spec(root / "spec"), TARGETS)
 
 
 def make_copy(spec: Spec, target: str, types: Sequence[str]) -> dict[str, str]:
     """One target for another project's tree, its manifest included."""
     kept = spec.only(types) if types else spec
-    files = make(kept, [target])
-    return {**files, "MANIFEST.json": manifest(spec, files, target=target, types=types)}
+    return _make(kept, [target], target=target, types=list(types))
 
 
-def manifest(spec: Spec, files: Mapping[str, str], **what: object) -> str:
-    """Spec files and their outputs, each output with its hash: a stray edit shows by itself."""
-    entries = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
-    content = {"spec": spec.version, "generator": GENERATOR, **what, "files": entries}
-    return json.dumps(content, indent=1) + "\n"
+def _make(spec: Spec, targets: Iterable[str], **what: object) -> dict[str, str]:
+    """Path under generated/ to whole text, in a fixed order, and the manifest of it all."""
+    outputs = sorted(
+        (output for name in targets for output in TARGETS[name](spec)), key=lambda made: made.path
+    )
+    files: dict[str, str] = {}
+    for output in outputs:
+        if output.path in files:
+            raise ValueError(f"two targets make {output.path}")
+        files[output.path] = _header(spec, output) + output.body.strip("\n") + "\n"
+    return {**files, "MANIFEST.json": _manifest(spec, outputs, files, what)}
+
+
+def _manifest(
+    spec: Spec, outputs: Sequence[Output], files: Mapping[str, str], what: Mapping[str, object]
+) -> str:
+    """Each output with its hash, so that a stray edit shows by itself, and its spec files."""
+    about = {"spec": spec.version, "generator": GENERATOR, **what}
+    entries = {
+        output.path: {
+            "sha256": hashlib.sha256(files[output.path].encode()).hexdigest(),
+            "inputs": list(output.inputs),
+        }
+        for output in outputs
+    }
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in about.items()]
+    made = [f"{json.dumps(path)}: {json.dumps(entry)}" for path, entry in entries.items()]
+    lines.append('"files": {\n  ' + ",\n  ".join(made) + "\n }")
+    return "{\n " + ",\n ".join(lines) + "\n}\n"
 
 
 def edited(folder: Path) -> list[str]:
     """Files of ``folder`` that are not what its manifest says; needs no spec."""
-    content = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))
+    try:
+        content = json.loads((folder / "MANIFEST.json").read_text(encoding="utf-8"))
+        digests = {path: entry["sha256"] for path, entry in content["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return ["MANIFEST.json: not a manifest"]
     found = []
-    for path, digest in content["files"].items():
+    for path, digest in digests.items():
         target = folder / path
         if not target.is_file():
             found.append(f"{path}: missing")
@@ -76,13 +90,14 @@ def differences(folder: Path, files: Mapping[str, str], *, strays: bool = True) 
     found: list[str] = []
     for path, text in files.items():
         target = folder / path
-        old = target.read_text(encoding="utf-8") if target.is_file() else ""
-        if old != text:
+        old = target.read_bytes() if target.is_file() else b""
+        if old != text.encode():
+            before = old.decode(errors="backslashreplace")
             diff = unified_diff(
-                old.splitlines(), text.splitlines(), f"{path} (on disk)", f"{path} (from spec)",
-                lineterm="", n=2,
+                before.splitlines(), text.splitlines(), f"{path} (on disk)",
+                f"{path} (from spec)", lineterm="", n=2,
             )  # fmt: skip
-            found.append("\n".join(diff) or f"{path}: differs in its last line's end")
+            found.append("\n".join(diff) or f"{path}: differs in line ends")
     if strays:
         found += [f"{path}: nothing generates it" for path in _strays(folder, files)]
     return found
@@ -93,10 +108,10 @@ def write(folder: Path, files: Mapping[str, str], *, strays: bool = True) -> lis
     touched: list[str] = []
     for path, text in files.items():
         target = folder / path
-        if target.is_file() and target.read_text(encoding="utf-8") == text:
+        if target.is_file() and target.read_bytes() == text.encode():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
+        target.write_bytes(text.encode())
         touched.append(path)
     for path in _strays(folder, files) if strays else ():
         (folder / path).unlink()

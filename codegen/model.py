@@ -37,6 +37,22 @@ class Field:
             result *= count
         return result
 
+    @property
+    def places(self) -> list[int]:
+        """The byte offset of each value, in order of the indices."""
+        places = [self.offset]
+        for count, stride in zip(self.counts, self.strides, strict=True):
+            places = [place + index * stride for place in places for index in range(count)]
+        return places
+
+    def word_at(self, offset: int) -> str:
+        """The value at byte ``offset`` of the block, as a spec writes it: ``qs[3].grid[1]``."""
+        parts, left = self.name.split("."), offset - self.offset
+        for level, stride in enumerate(self.strides):
+            index, left = divmod(left, stride)
+            parts[level] += f"[{index}]"
+        return ".".join(parts)
+
 
 @dataclass(frozen=True)
 class Word:

@@ -27,6 +27,8 @@ FUNCTIONS = frozenset(_RESERVED)
 
 def fault(name: str, taken: dict[str, str]) -> str | None:
     """Why ``name`` cannot be used beside the names in ``taken`` (name -> what it is)."""
+    if not (name.isidentifier() and name.isascii()):
+        return f"{name!r} is no name"
     if name in KEYWORDS:
         return f"{name!r} is a keyword of a target language"
     if name in FUNCTIONS:

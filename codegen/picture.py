@@ -56,28 +56,12 @@ def picture(kind: BlockType) -> tuple[Line, ...]:
             name = field.name if not field.counts else f"{field.name}[0..{field.total - 1}]"
             lines.append(Line(field.offset, name, field.scalar.name, field.total, (note,)))
             continue
-        words = [(place, name, _cuts(cut, field, place, trits)) for place, name in _words(field)]
-        for cuts, group in groupby(words, key=lambda word: word[2]):
+        for cuts, group in groupby(field.places, key=lambda at: _cuts(cut, field, at, trits)):
             same = list(group)
-            name = same[0][1] if len(same) == 1 else f"{same[0][1]} .. {same[-1][1]}"
-            lines.append(Line(same[0][0], name, field.scalar.name, len(same), cuts))
+            first, last = field.word_at(same[0]), field.word_at(same[-1])
+            name = first if len(same) == 1 else f"{first} .. {last}"
+            lines.append(Line(same[0], name, field.scalar.name, len(same), cuts))
     return tuple(lines)
-
-
-def _words(field: Field) -> list[tuple[int, str]]:
-    """Offset and name of every word of a field."""
-    places = [(field.offset, "")]
-    parts = field.name.split(".")
-    for level, (count, stride) in enumerate(zip(field.counts, field.strides, strict=True)):
-        member = f".{parts[level]}" if level else parts[0]
-        places = [
-            (offset + index * stride, f"{name}{member}[{index}]")
-            for offset, name in places
-            for index in range(count)
-        ]
-    if len(parts) > len(field.counts):
-        places = [(offset, f"{name}.{parts[-1]}" if name else parts[-1]) for offset, name in places]
-    return places
 
 
 def _cuts(

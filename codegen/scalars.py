@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from .names import KEYWORDS
 from .schema import check_schema
-from .source import load_yaml
+from .source import Source, load_yaml
+
+_IEEE = {"f16": (16, 5, 10, 15), "bf16": (16, 8, 7, 127), "f32": (32, 8, 23, 127),
+         "f64": (64, 11, 52, 1023)}  # fmt: skip
+"""Bits, exponent, mantissa and bias of the formats that targets know how to convert."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +78,61 @@ class Scalar:
 
 
 def load_scalars(root: Path) -> dict[str, Scalar]:
+    """The scalars of ``root``/scalars.yaml by name; raises SpecError."""
     source = load_yaml(root / "scalars.yaml", root)
     check_schema(source, root / "schema" / "scalars.schema.json")
     result = {}
     for name, entry in source.data["scalars"].items():
+        problem = _fault(name, entry)
+        if problem:
+            source.fail(("scalars", name), problem)
         specials = {int(key, 0): float(value) for key, value in entry.get("specials", {}).items()}
         scalar = Scalar(name=name, **{**entry, "specials": specials})
-        parts = scalar.sign + scalar.exponent + scalar.mantissa
-        if scalar.is_float and parts > scalar.bits:
-            source.fail(("scalars", name), f"sign, exponent and mantissa need {parts} bits")
+        if scalar.is_float and not scalar.ieee:
+            _check_values(scalar, source)
         result[name] = scalar
     return result
+
+
+def _fault(name: str, entry: Mapping[str, Any]) -> str | None:
+    """What is wrong in the shape of a number format."""
+    if name in KEYWORDS:
+        return f"{name!r} is a keyword of a target language"
+    return _float_fault(name, entry) if entry["kind"] == "float" else _integer_fault(entry)
+
+
+def _integer_fault(entry: Mapping[str, Any]) -> str | None:
+    shape = ("sign", "exponent", "mantissa", "bias", "subnormals", "ieee", "specials", "rounding")
+    strange = ", ".join(key for key in shape if key in entry)
+    if strange:
+        return f"an integer has no {strange}"
+    if entry["kind"] == "uint" and entry["bits"] > 32:
+        return "unsigned integers have at most 32 bits"
+    return None
+
+
+def _float_fault(name: str, entry: Mapping[str, Any]) -> str | None:
+    missing = ", ".join(key for key in ("exponent", "bias") if key not in entry)
+    if missing:
+        return f"a float needs {missing}"
+    bits, exponent, mantissa = entry["bits"], entry["exponent"], entry.get("mantissa", 0)
+    used = entry.get("sign", False) + exponent + mantissa
+    if used > bits:
+        return f"sign, exponent and mantissa need {used} bits, but there are {bits}"
+    if not entry.get("ieee"):
+        return None if bits == 8 else "a float that is not ieee has 8 bits (a table of 256 values)"
+    if _IEEE.get(name) != (bits, exponent, mantissa, entry["bias"]):
+        return f"the ieee formats are {', '.join(_IEEE)}, each as IEEE 754 has it"
+    return None
+
+
+def _check_values(scalar: Scalar, source: Source) -> None:
+    """Every value must be exact in float32, the type of everything computed."""
+    for stored in range(1 << scalar.bits):
+        try:
+            value = scalar.value(stored)
+            exact = struct.unpack("<f", struct.pack("<f", value))[0] == value
+        except OverflowError:
+            exact = False
+        if not exact:
+            source.fail(("scalars", scalar.name), f"byte {stored:#04x} means no exact float32")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .blocks import load_type
+from .errors import SpecError
 from .model import BlockType
 from .scalars import Scalar, load_scalars
 from .source import load_yaml
@@ -42,21 +44,23 @@ def load_spec(root: Path) -> Spec:
     """Load spec/ at ``root``; raises SpecError at the first fault."""
     scalars, tables = load_scalars(root), load_tables(root)
     types: list[BlockType] = []
-    names: dict[str, str] = {}
     ids: dict[int, str] = {}
     for path in sorted((root / "types").glob("*.yaml")):
         source = load_yaml(path, root)
         kind = load_type(source, root, scalars, tables)
         if path.stem != kind.name.lower():
             source.fail(("name",), f"file {path.name} must be named {kind.name.lower()}.yaml")
-        if kind.name in names:
-            source.fail(("name",), f"{names[kind.name]} has this name already")
         if kind.id is not None and kind.id in ids:
             source.fail(("id",), f"{ids[kind.id]} has this id already")
-        names[kind.name] = source.file
         if kind.id is not None:
             ids[kind.id] = source.file
         types.append(kind)
     types.sort(key=lambda kind: (kind.id is None, kind.id or 0, kind.name))
-    version = (root / "VERSION").read_text(encoding="utf-8").strip()
-    return Spec(root, version, scalars, tables, tuple(types))
+    return Spec(root, _version(root), scalars, tables, tuple(types))
+
+
+def _version(root: Path) -> str:
+    text = (root / "VERSION").read_text(encoding="utf-8", errors="replace").strip()
+    if not re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", text):
+        raise SpecError("VERSION", 1, (), f"{text[:40]!r} is not major.minor.patch")
+    return text

@@ -8,6 +8,7 @@ from functools import reduce
 from operator import mul
 from pathlib import Path
 
+from .names import fault
 from .schema import check_schema
 from .source import Source, load_yaml
 
@@ -42,12 +43,17 @@ def load_tables(root: Path) -> dict[str, Table]:
         table = _table(source)
         if path.stem != table.name:
             source.fail(("name",), f"file {path.name} must be named {table.name}.yaml")
+        problem = fault(table.name, {})
+        if problem:
+            source.fail(("name",), problem)
         tables[table.name] = table
     return tables
 
 
 def _table(source: Source) -> Table:
     entry = source.data
+    if ("rows" in entry) == ("data" in entry):
+        source.fail((), "the numbers are either data, or rows of digits with their values")
     shape = tuple(entry["shape"])
     if "rows" in entry:
         data = _from_digits(source, entry["values"], entry["rows"])
@@ -58,16 +64,18 @@ def _table(source: Source) -> Table:
     count = reduce(mul, shape, 1)
     if len(data) != count:
         source.fail(where, f"{len(data)} numbers, but the shape {list(shape)} holds {count}")
+    if min(data) < 0 and max(data) > 127:
+        source.fail(where, f"no type of one byte holds {min(data)} and {max(data)}")
     digest = hashlib.sha256(bytes(value & 0xFF for value in data)).hexdigest()
     if digest != entry["sha256"]:
-        source.fail(("sha256",), f"the numbers' bytes hash to {digest}")
+        source.fail(("sha256",), f"the numbers hash to {digest}: one of the two is wrong")
     return Table(entry["name"], shape, data, entry.get("doc", ""))
 
 
 def _from_digits(source: Source, values: list[int], rows: str) -> tuple[int, ...]:
+    known = {str(digit): value for digit, value in enumerate(values)}
     digits = "".join(rows.split())
-    try:
-        return tuple(values[int(digit)] for digit in digits)
-    except (ValueError, IndexError):
-        stray = next(d for d in digits if not d.isdigit() or int(d) >= len(values))
+    stray = next((digit for digit in digits if digit not in known), None)
+    if stray is not None:
         source.fail(("rows",), f"{stray!r} is no digit below {len(values)}")
+    return tuple(known[digit] for digit in digits)

@@ -11,16 +11,16 @@ from support.pip import UnreachableError
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup() -> Generator[None]:
+def pytest_runtest_setup() -> Generator[None, None, None]:
     yield from _skip_without_registry()
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None]:
+def pytest_runtest_call() -> Generator[None, None, None]:
     yield from _skip_without_registry()
 
 
-def _skip_without_registry() -> Generator[None]:
+def _skip_without_registry() -> Generator[None, None, None]:
     """Skip a test that needs the package registry, except in CI, where it has to run."""
     try:
         yield

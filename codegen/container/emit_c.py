@@ -86,9 +86,11 @@ def _sizes(container: Container) -> list[tuple[str, int]]:
 
 
 def _roles(container: Container) -> list[tuple[str, int]]:
-    """The columns that the size of a tensor is computed from."""
+    """Columns of the counts in the header, and those that a tensor's size is computed from."""
     tensors = container.section("tensors")
+    header = container.section("header").fields
     return [
+        *((f"GS_COLUMN_{f.counts.upper()}_COUNT", f.column) for f in header if f.counts),
         *((f"GS_COLUMN_{n.upper()}", tensors.field(n).column) for n in ("dims", "type", "offset")),
         ("GS_COLUMN_NBYTES", len(tensors.columns) - 1),
         ("GS_MOST_DIMS", tensors.field("dims").most),

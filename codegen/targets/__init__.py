@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from ..container import outputs as container_outputs
 from ..metadata import outputs as metadata_outputs
 from ..output import Output
+from ..recipes import outputs as recipes_outputs
+from ..shards import outputs as shards_outputs
 from ..spec import Spec
 from .c import outputs as c_outputs
 from .numpy import outputs as numpy_outputs
+from .quantizers import outputs as quantizers_outputs
 from .registry import outputs as registry_outputs
 
 Target = Callable[[Spec], list[Output]]
@@ -19,5 +22,8 @@ TARGETS: Mapping[str, Target] = {
     "container": container_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
+    "quantizers": quantizers_outputs,
+    "recipes": recipes_outputs,
     "registry": registry_outputs,
+    "shards": shards_outputs,
 }

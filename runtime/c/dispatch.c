@@ -4,6 +4,10 @@
 
 #include "kernel.h"
 
+#if defined(GGUFSPEC_HAVE_V3)
+#include <cpuid.h>
+#endif
+
 #define TILE 16384
 
 #define VARIANT(name) extern GGUFSPEC_HIDDEN const ggufspec_kernels ggufspec_all_##name[]
@@ -15,9 +19,11 @@ static int always(void) { return 1; }
 VARIANT(v3);
 
 static int has_v3(void) {
+    unsigned eax, ebx, ecx = 0, edx;
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") &&
-           __builtin_cpu_supports("bmi2");
+    /* Not every compiler's builtin knows F16C. */
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0 &&
+           __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
 }
 #endif
 

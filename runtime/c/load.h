@@ -60,23 +60,34 @@ static inline double double_value(uint64_t bits) {
 /* bfloat16: the upper half of a float. A shift, no arithmetic: signalling NaNs stay so. */
 static inline float bfloat_value(uint16_t bits) { return single_value((uint32_t)bits << 16); }
 
-/* IEEE half, exact; NaNs are quieted and keep their payload, as F16C does. */
-static inline float half_value(uint16_t bits) {
+/* IEEE half, exact; NaNs are quieted and keep their payload, as F16C does. This form computes all
+ * three cases and masks: loops over halves become vectors. */
+static inline float half_lane(uint16_t bits) {
 #if defined(__F16C__)
     return _cvtsh_ss(bits);
 #else
-    const uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
-    const uint32_t magnitude = bits & 0x7fff;
-    const float subnormal = (float)(int32_t)magnitude * 0x1p-24f;
-    uint32_t whole;
-    memcpy(&whole, &subnormal, sizeof whole);
-    const uint32_t normal = (magnitude << 13) + ((127 - 15) << 23);
-    const uint32_t quiet = magnitude > 0x7c00 ? 1u << 22 : 0;
-    const uint32_t special = magnitude << 13 | 0xffu << 23 | quiet;
-    whole = magnitude < 0x0400 ? whole : normal;
-    whole = magnitude < 0x7c00 ? whole : special;
+    const uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
+    const float small = (float)(int32_t)magnitude * 0x1p-24f;
+    uint32_t subnormal;
+    memcpy(&subnormal, &small, sizeof subnormal);
+    const uint32_t normal = (magnitude << 13) + (112u << 23);
+    const uint32_t special = magnitude << 13 | 0xffu << 23 | (uint32_t)(magnitude > 0x7c00) << 22;
+    const uint32_t is_subnormal = 0u - (uint32_t)(magnitude < 0x0400);
+    const uint32_t is_special = 0u - (uint32_t)(magnitude >= 0x7c00);
+    const uint32_t whole = (subnormal & is_subnormal) | (special & is_special) |
+                           (normal & ~(is_subnormal | is_special));
     return single_value(sign | whole);
 #endif
+}
+
+/* The same for a single half, which is nearly always a normal one. */
+static inline float half_value(uint16_t bits) {
+#if !defined(__F16C__)
+    const uint32_t magnitude = bits & 0x7fffu;
+    if (magnitude - 0x0400u < 0x7800u)
+        return single_value((bits & 0x8000u) << 16 | ((magnitude << 13) + (112u << 23)));
+#endif
+    return half_lane(bits);
 }
 
 /* Base-3 digit n of a byte, 0 the most significant: the byte is a fraction of 256, times

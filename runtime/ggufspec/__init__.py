@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .blocks import dequantize
     from .errors import GGUFError
-    from .quantize import quantize
+    from .quantizers.quantize import quantize
     from .reader import File, open  # noqa: A004
     from .report import Finding, Report
     from .tensor import Tensor
@@ -33,7 +33,7 @@ _HOMES = {
     "Value": "values",
     "dequantize": "blocks",
     "open": "reader",
-    "quantize": "quantize",
+    "quantize": "quantizers.quantize",
     "types": "types",
     "validate": "validate",
     "write": "writer",

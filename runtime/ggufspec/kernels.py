@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from threading import Thread
 from typing import Any
 
@@ -113,6 +114,11 @@ def use_variant(name: str | None) -> None:
         raise ValueError(f"this library or processor has no variant {name!r}")
 
 
+def number(name: str) -> int:
+    """The place of a type in the library's tables."""
+    return _kernels()[name].number
+
+
 def dequantize(
     name: str,
     rows: Bytes,
@@ -143,7 +149,7 @@ def dequantize(
         at, to = source + start * source_step, target + start * target_step
         run(kernel.number, big, at, to, stop - start, length, tail)
 
-    _share(part, count, length * kernel.elements, threads)
+    share(part, count, length * kernel.elements, threads)
 
 
 def unpack(name: str, blocks: Bytes, *, byte_order: str = "little") -> dict[str, Array]:
@@ -174,9 +180,9 @@ def pack(name: str, codes: Mapping[str, Array], *, byte_order: str = "little") -
 
 def _checked(stored: _Stored, codes: Mapping[str, Array]) -> Array:
     values = np.asarray(codes[stored.name])
-    if stored.dtype.kind != "f" and values.size:
-        if values.min() < stored.low or values.max() > stored.high:
-            raise ValueError(f"code {stored.name} leaves its range {stored.low}..{stored.high}")
+    checked = stored.dtype.kind != "f" and values.size
+    if checked and (values.min() < stored.low or values.max() > stored.high):
+        raise ValueError(f"code {stored.name} leaves its range {stored.low}..{stored.high}")
     return np.ascontiguousarray(values, stored.dtype).reshape(len(values), *stored.shape)
 
 
@@ -184,14 +190,14 @@ def _pointers(arrays: list[Array]) -> Any:
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
-def _share(part: Callable[[int, int], None], count: int, size: int, threads: int | None) -> None:
+def share(part: Callable[[int, int], None], count: int, size: int, threads: int | None) -> None:
     """Cut ``count`` items of ``size`` elements into equal runs, one a thread."""
     if threads is not None and threads < 1:
         raise ValueError("threads must be at least 1")
     wanted = threads or _processors()
     parts = max(1, min(wanted, count, count * size // SHARE))
     cuts = [count * number // parts for number in range(parts + 1)]
-    others = [Thread(target=part, args=cut) for cut in zip(cuts[1:-1], cuts[2:], strict=True)]
+    others = [Thread(target=part, args=cut) for cut in pairwise(cuts[1:])]
     for thread in others:
         thread.start()
     part(cuts[0], cuts[1])

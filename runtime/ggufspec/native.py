@@ -61,6 +61,7 @@ def _open_library() -> _Outcome:
     try:
         library = ctypes.CDLL(str(path))
         version = _text(library, "ggufspec_spec_version")
+        variant = _text(library, "ggufspec_variant")
         compiler = _text(library, "ggufspec_compiler")
     except (OSError, AttributeError) as error:
         return _Outcome(None, f"none ({path.name} does not load: {error})")
@@ -70,7 +71,7 @@ def _open_library() -> _Outcome:
             f"none ({path.name} was built from specification {version}, "
             f"this package has {SPEC_VERSION}: install again)",
         )
-    return _Outcome(library, f"{path.name}, specification {version}, {compiler}")
+    return _Outcome(library, f"{path.name} ({variant}, {compiler}), specification {version}")
 
 
 def _find() -> Path | None:

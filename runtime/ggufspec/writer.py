@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from .arrays import Form
+from .arrays import Form, Stored, value_of
 from .atomic import AtomicFile
 from .encode import Encoder, Piece, name_bytes
 from .generated.container import (
@@ -224,7 +224,10 @@ def _aligned(metadata: Mapping[str, Any], wanted: int | None) -> tuple[int, Mapp
     """The alignment, and what is stored: with the key if it is needed."""
     stored = metadata.stored_items() if isinstance(metadata, Metadata) else metadata
     if ALIGNMENT_KEY in metadata:
-        value = typed(ALIGNMENT_KEY, metadata[ALIGNMENT_KEY], known_key(ALIGNMENT_KEY)).value
+        given = metadata[ALIGNMENT_KEY]
+        if isinstance(given, Stored):
+            given = value_of(given)
+        value = typed(ALIGNMENT_KEY, given, known_key(ALIGNMENT_KEY)).value
         stated = _alignment(value, ALIGNMENT_KEY)
         if wanted not in (None, stated):
             raise ValueError(f"alignment {wanted} contradicts {ALIGNMENT_KEY}, which is {stated}")

@@ -176,7 +176,12 @@ def test_many_unknown_types_are_still_unsupported() -> None:
 
 def test_every_rule_is_seen() -> None:
     """The crafted files and the mild ones break every rule of the container at least once."""
-    seen = {finding.rule for case in all_cases() for p in PROFILES for finding in scan(case.data, profile=p).findings}
+    seen = {
+        finding.rule
+        for case in all_cases()
+        for p in PROFILES
+        for finding in scan(case.data, profile=p).findings
+    }
     seen |= {rule for _, _, rule, _ in WARNINGS.values()}
     unseen = {rule.id for rule in tables.RULES} - seen
     assert unseen == {"GG0305", "GG0901"}  # needs a file of 1 GiB; the limit, tested above

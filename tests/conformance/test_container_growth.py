@@ -86,8 +86,9 @@ for backend in ("python", "native"):
     for profile in ("lenient", "strict"):
         found = scan(data, backend=backend, profile=profile)
         columns = found.keys
-        answers.append((found.version, found.byte_order, dict(found.header), columns.value_type.tolist(),
-                        columns.count.tolist(), columns.value_end.tolist(), found.first_error() is None))
+        numbers = [columns.value_type, columns.count, columns.value_end]
+        answers.append([found.version, found.byte_order, found.header,
+                        *(column.tolist() for column in numbers), found.first_error() is None])
 with open_file(path) as f:
     many = f.metadata["a.many"]
     values = [f.metadata["a.one"], f.metadata["a.last"], *map(int, many)]

@@ -11,7 +11,7 @@ import pytest
 from support.project import ROOT
 from support.wheels import Run, build_wheel
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.slow
 
 FOLDERS = {
     "runtime/ggufspec": "ggufspec",

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from ggufspec import cscan
 from ggufspec.cursor import TypeSize
-from ggufspec.scan import Buffer, Scan, index_arrays, index_strings, scan
+from ggufspec.scan import Buffer, Scan, index_arrays, index_strings, length_width, scan
+from support.crafted import ARRAY, STRING
 
 PROFILES = ("ggml", "spec", "strict", "lenient")
 BACKENDS = ("python", "native") if cscan.library() else ("python",)
@@ -31,20 +32,26 @@ def first_error(data: Buffer, profile: str) -> tuple[str, int | None] | None:
 
 
 def _index_all(data: Buffer, found: Scan) -> None:
-    """The indexes of all arrays that have one: equal too, and ending where the scan says."""
+    """The indexes of all arrays that have one end where the scan says."""
     keys = found.keys
     for row in range(len(keys)):
-        if keys.value_type[row] != 9 or keys.element_type[row] not in (8, 9):
-            continue
-        start, count, end = keys.value_offset[row], keys.count[row], keys.value_end[row]
-        for backend in BACKENDS:
-            place = {"version": found.version, "byte_order": found.byte_order, "backend": backend}
-            if keys.element_type[row] == 8:
-                strings = index_strings(data, start, count, **place)
-                width = 4 if found.version == 1 else 8
-                assert len(strings) == count + 1
-                assert strings[count] == end + width
-            else:
-                arrays = index_arrays(data, start, count, **place)
-                assert len(arrays.count) == count
-                assert (arrays.value_end[-1] if count else start) == end
+        if keys.value_type[row] == ARRAY and keys.element_type[row] in (STRING, ARRAY):
+            for backend in BACKENDS:
+                _index(data, found, row, backend)
+
+
+def _index(data: Buffer, found: Scan, row: int, backend: str) -> None:
+    keys, version, order = found.keys, found.version, found.byte_order
+    start, count, end = keys.value_offset[row], keys.count[row], keys.value_end[row]
+    if keys.element_type[row] == STRING:
+        strings = index_strings(
+            data, start, count, version=version, byte_order=order, backend=backend
+        )
+        assert len(strings) == count + 1
+        assert strings[count] == end + length_width(version)
+    else:
+        arrays = index_arrays(
+            data, start, count, version=version, byte_order=order, backend=backend
+        )
+        assert len(arrays.count) == count
+        assert (arrays.value_end[-1] if count else start) == end

@@ -7,7 +7,7 @@ checked: what a field claims and what follows it are separate arguments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY = range(10)
 UINT64, INT64, FLOAT64 = range(10, 13)
@@ -18,12 +18,11 @@ class Form(NamedTuple):
     """How numbers are written."""
 
     version: int = 3
-    order: str = "little"
+    order: Literal["little", "big"] = "little"
 
     def number(self, value: int, width: int) -> bytes:
         """An unsigned number, or a signed one if negative."""
-        order = "big" if self.order == "big" else "little"
-        return value.to_bytes(width, order, signed=value < 0)
+        return value.to_bytes(width, self.order, signed=value < 0)
 
     def u32(self, value: int) -> bytes:
         """Four bytes."""

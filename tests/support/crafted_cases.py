@@ -109,8 +109,12 @@ def header_cases() -> Iterator[Case]:
         V3.header(1 << 60, 1) + architecture(),
         everywhere=("GG0002", 8),
     )
-    yield _case("R26 big-endian header, little-endian body", BIG.header(0, 1)[:16] + V3.size(1)
-                + architecture(), everywhere=("GG0002", 16), ggml=("GG0104", 4))  # fmt: skip
+    yield _case(
+        "R26 big-endian header, little-endian body",
+        BIG.header(0, 1)[:16] + V3.size(1) + architecture(),
+        everywhere=("GG0002", 16),
+        ggml=("GG0104", 4),
+    )
 
 
 def key_cases() -> Iterator[Case]:
@@ -125,14 +129,18 @@ def key_cases() -> Iterator[Case]:
     yield _case("KV_EMPTY_KEY", _pair("", UINT32, one), everywhere=("GG0201", PAIR))
     twice = file([architecture(), V3.pair("a.b", UINT32, one), V3.pair("a.b", UINT8, b"\1")])
     yield _case(
-        "KV_DUPLICATE_KEY", twice, everywhere=("GG0202", PAIR + len(V3.pair("a.b", UINT32, one))),
+        "KV_DUPLICATE_KEY",
+        twice,
+        everywhere=("GG0202", PAIR + len(V3.pair("a.b", UINT32, one))),
         spec=None,
-    )  # fmt: skip
+    )
     yield _case("key of 65535 bytes", _pair("k" * 65535, UINT32, one))
     yield _case(
-        "key of 65536 bytes", _pair("k" * 65536, UINT32, one),
-        spec=("GG0203", PAIR), strict=("GG0203", PAIR),
-    )  # fmt: skip
+        "key of 65536 bytes",
+        _pair("k" * 65536, UINT32, one),
+        spec=("GG0203", PAIR),
+        strict=("GG0203", PAIR),
+    )
     yield _case("key with a hyphen", _pair("command-r.x", UINT32, one), spec=syntax)
     yield _case("key with an empty word", _pair("a..b", UINT32, one), spec=syntax)
     yield _case("key that ends with a dot", _pair("a.b.", UINT32, one), spec=syntax)
@@ -161,8 +169,9 @@ def value_cases() -> Iterator[Case]:
         "64-bit value in version 1",
         _pair("a.b", UINT64, bytes(8), V1),
         everywhere=("GG0301", 16 + len(architecture(V1)) + 4 + 3),
-        ggml=("GG0103", 4), strict=("GG0103", 4),
-    )  # fmt: skip
+        ggml=("GG0103", 4),
+        strict=("GG0103", 4),
+    )
     yield _case("value cut", _pair("a.b", UINT64, bytes(7)), everywhere=("GG0001", value))
     yield _case("type cut", _pair("a.b", 0, b"")[:-1], everywhere=("GG0001", kind))
     yield _case("bool 1", _pair("a.b", BOOL, b"\1"))
@@ -197,9 +206,14 @@ def _array_cases(value: int) -> Iterator[Case]:
         data = _pair("a.b", ARRAY, V3.array(element, 0))
         yield _case(f"array of type {element}", data, everywhere=("GG0301", value))
     for element, number in (
-        (UINT8, 2**40), (UINT32, 2**63), (UINT32, 2**62), (STRING, 2**61 + 1), (UINT8, 2**30),
-        (STRING, 2**64 - 1), (UINT64, 2**61),
-    ):  # fmt: skip
+        (UINT8, 2**40),
+        (UINT32, 2**63),
+        (UINT32, 2**62),
+        (STRING, 2**61 + 1),
+        (UINT8, 2**30),
+        (STRING, 2**64 - 1),
+        (UINT64, 2**61),
+    ):
         data = _pair("a.b", ARRAY, V3.array(element, number))
         yield _case(f"array of {number:#x}", data, everywhere=("GG0002", count))
     data = _pair("a.b", ARRAY, V3.array(ARRAY, 2**62))
@@ -251,14 +265,30 @@ def alignment_cases() -> Iterator[Case]:
     strictly = dict.fromkeys(("ggml", "spec", "strict"), ("GG0401", value))
     yield _case("alignment as INT32", data, **strictly)
     yield _case("alignment as UINT64", _pair(ALIGNMENT, UINT64, V3.size(32)), **strictly)
-    yield _case("KV_WRONG_TYPE_ALIGN", _pair(ALIGNMENT, INT32, V3.u32(13)), **strictly,
-                lenient=("GG0405", value))  # fmt: skip
-    yield _case("R08 alignment -32", _pair(ALIGNMENT, INT32, V3.number(-32, 4)), **strictly,
-                lenient=("GG0407", value))  # fmt: skip
-    yield _case("alignment as text", _pair(ALIGNMENT, STRING, V3.string("32")),
-                **dict.fromkeys(strictly, ("GG0401", value + 8)), lenient=("GG0402", value + 8))  # fmt: skip
-    yield _case("alignment as float", _pair(ALIGNMENT, FLOAT32, V3.u32(0x42000000)), **strictly,
-                lenient=("GG0402", value))  # fmt: skip
+    yield _case(
+        "KV_WRONG_TYPE_ALIGN",
+        _pair(ALIGNMENT, INT32, V3.u32(13)),
+        **strictly,
+        lenient=("GG0405", value),
+    )
+    yield _case(
+        "R08 alignment -32",
+        _pair(ALIGNMENT, INT32, V3.number(-32, 4)),
+        **strictly,
+        lenient=("GG0407", value),
+    )
+    yield _case(
+        "alignment as text",
+        _pair(ALIGNMENT, STRING, V3.string("32")),
+        **dict.fromkeys(strictly, ("GG0401", value + 8)),
+        lenient=("GG0402", value + 8),
+    )
+    yield _case(
+        "alignment as float",
+        _pair(ALIGNMENT, FLOAT32, V3.u32(0x42000000)),
+        **strictly,
+        lenient=("GG0402", value),
+    )
     for number in (1, 8, 64):
         second = V3.tensor("u", [2], offset=32 if number < 64 else 64)
         data = _tensors(info, second, data=bytes(72), alignment=number, key=number)
@@ -267,8 +297,14 @@ def alignment_cases() -> Iterator[Case]:
     start = INFO + len(V3.pair(ALIGNMENT, UINT32, bytes(4)))
     odd = file([architecture(), V3.pair(ALIGNMENT, UINT32, V3.u32(2**31))], [info])
     end = start + len(info)
-    yield _case("R09 alignment of 2 GiB", odd, ggml=("GG0601", end), spec=("GG0601", end),
-                strict=("GG0406", value), lenient=("GG0406", value))  # fmt: skip
+    yield _case(
+        "R09 alignment of 2 GiB",
+        odd,
+        ggml=("GG0601", end),
+        spec=("GG0601", end),
+        strict=("GG0406", value),
+        lenient=("GG0406", value),
+    )
 
 
 _BY_PROFILE = {
@@ -283,12 +319,13 @@ def tensor_cases() -> Iterator[Case]:
         data = _tensors(V3.tensor("n" * length, [8]), data=bytes(32))
         long = ("GG0502", at)
         yield _case(
-            f"R20 name of {length} bytes", data,
+            f"R20 name of {length} bytes",
+            data,
             ggml=long if length > 63 else None,
             spec=long if length > 64 else None,
             strict=long if length > 63 else None,
             lenient=long if length > 65536 else None,
-        )  # fmt: skip
+        )
     nameless = _tensors(V3.tensor("", [8]), data=bytes(32))
     yield _case("tensor without a name", nameless, strict=("GG0501", at))
     control = _tensors(V3.tensor("a\nb", [8]), data=bytes(32))
@@ -302,10 +339,17 @@ def tensor_cases() -> Iterator[Case]:
         dims = [1] * min(rank, 9)
         data = _tensors(V3.tensor("t", dims, n_dims=rank), data=bytes(4))
         place = ("GG0506", DIMS - 4)
-        yield _case(f"R19 {rank} dimensions", data, everywhere=place, lenient=None if rank == 5 else place)  # fmt: skip
+        yield _case(
+            f"R19 {rank} dimensions", data, everywhere=place, lenient=None if rank == 5 else place
+        )
     yield _case("no dimensions", _tensors(V3.tensor("t", []), data=bytes(4)))
-    yield _case("no dimensions, but blocks", _tensors(V3.tensor("t", [], Q4_0), data=bytes(18)),
-                everywhere=("GG0512", DIMS), spec=("GG0702", INFO), lenient=None)  # fmt: skip
+    yield _case(
+        "no dimensions, but blocks",
+        _tensors(V3.tensor("t", [], Q4_0), data=bytes(18)),
+        everywhere=("GG0512", DIMS),
+        spec=("GG0702", INFO),
+        lenient=None,
+    )
     yield from _shape_cases()
     yield from _type_cases()
 
@@ -313,7 +357,9 @@ def tensor_cases() -> Iterator[Case]:
 def _shape_cases() -> Iterator[Case]:
     one = ("GG0508", DIMS)
     yield _case("TENSORS_BAD_SHAPE", _tensors(V3.tensor("t", [2**64 - 1])), everywhere=one)
-    yield _case("dimension of 2^63", _tensors(V3.tensor("t", [1, TOP])), everywhere=("GG0508", DIMS + 8))  # fmt: skip
+    yield _case(
+        "dimension of 2^63", _tensors(V3.tensor("t", [1, TOP])), everywhere=("GG0508", DIMS + 8)
+    )
     for dims, kind in (
         ([4 * (2**31 - 1)] * 2, F32),
         ([2**62 - 1, 2], I8),
@@ -340,11 +386,21 @@ def _shape_cases() -> Iterator[Case]:
         yield _case(f"bytes overflow {dims}", data, everywhere=("GG0513", DIMS))
     for dims in ([0], [1, 0], [8, 0, 3], [0, 0, 0, 0]):
         yield _case(f"TENSORS_ZERO_DIM {dims}", _tensors(V3.tensor("t", dims)))
-    yield _case("zero rows of half a block", _tensors(V3.tensor("t", [16, 0], Q4_0)),
-                everywhere=("GG0512", DIMS), spec=("GG0702", INFO), lenient=None)  # fmt: skip
+    yield _case(
+        "zero rows of half a block",
+        _tensors(V3.tensor("t", [16, 0], Q4_0)),
+        everywhere=("GG0512", DIMS),
+        spec=("GG0702", INFO),
+        lenient=None,
+    )
     data = _tensors(V3.tensor("t", [30], Q4_0), data=bytes(32))
-    yield _case("row of 30 in blocks of 32", data, everywhere=("GG0512", DIMS),
-                spec=("GG0702", INFO), lenient=None)  # fmt: skip
+    yield _case(
+        "row of 30 in blocks of 32",
+        data,
+        everywhere=("GG0512", DIMS),
+        spec=("GG0702", INFO),
+        lenient=None,
+    )
 
 
 def _type_cases() -> Iterator[Case]:
@@ -374,15 +430,26 @@ def data_cases() -> Iterator[Case]:
     yield _case("offset not aligned", two(68), everywhere=("GG0603", second), lenient=None)
     swapped = _tensors(V3.tensor("u", [16], offset=64), one, data=bytes(128))
     yield _case("R31 other order", swapped, ggml=("GG0604", field), strict=("GG0604", field))
-    yield _case("TENSORS_BAD_OFFSET", two(2**64 - 1), everywhere=("GG0602", second), ggml=("GG0603", second))  # fmt: skip
+    yield _case(
+        "TENSORS_BAD_OFFSET", two(2**64 - 1), everywhere=("GG0602", second), ggml=("GG0603", second)
+    )
     far = two(2**64 - 32)
-    yield _case("R22 offset that wraps", far, everywhere=("GG0602", second), ggml=("GG0604", second))  # fmt: skip
+    yield _case(
+        "R22 offset that wraps", far, everywhere=("GG0602", second), ggml=("GG0604", second)
+    )
     behind = two(256, bytes(256))
-    yield _case("offset at the end of the file", behind, everywhere=("GG0602", second), ggml=("GG0604", second))  # fmt: skip
+    yield _case(
+        "offset at the end of the file",
+        behind,
+        everywhere=("GG0602", second),
+        ggml=("GG0604", second),
+    )
     big = _tensors(V3.tensor("t", [4096, 4096], F16), data=bytes(32))
     outside = ("GG0602", DIMS + 16 + 4)
     yield _case("R22 16M halves in 32 bytes", big, everywhere=outside, ggml=None)
-    yield _case("DATA_NOT_ENOUGH_DATA", two(64, bytes(127)), everywhere=("GG0602", second), ggml=None)  # fmt: skip
+    yield _case(
+        "DATA_NOT_ENOUGH_DATA", two(64, bytes(127)), everywhere=("GG0602", second), ggml=None
+    )
     half = _tensors(V3.tensor("t", [8], F16), data=bytes(16))
     yield _case("last padding missing", half)
     whole = _tensors(V3.tensor("t", [8], F16), data=bytes(32))
@@ -401,15 +468,25 @@ def data_cases() -> Iterator[Case]:
     yield _case("padding in front of the data not zero", bytes(dirty), spec=("GG0608", head))
     inconsistent = _tensors(V3.tensor("t", [2]), V3.tensor("u", [2], offset=8), data=bytes(64))
     field_of = DIMS + 8 + 4 + len(V3.tensor("t", [2]))
-    yield _case("TENSORS_INCONSISTENT_ALIGN", inconsistent, everywhere=("GG0603", field_of), lenient=None)  # fmt: skip
+    yield _case(
+        "TENSORS_INCONSISTENT_ALIGN", inconsistent, everywhere=("GG0603", field_of), lenient=None
+    )
     zero = _tensors(V3.tensor("u", [0]), one, data=bytes(64))
     yield _case("an empty tensor shares the next offset", zero)
     huge = [V3.tensor(f"{i}", [2**63 - 64], I8, offset=i * (2**63 - 64) % 2**64) for i in range(2)]
-    yield _case("DATA_MEM_SIZE_OVERFLOW", _tensors(*huge, data=bytes(32)), ggml=None,
-                everywhere=("GG0602", DIMS + 8 + 4))  # fmt: skip
+    yield _case(
+        "DATA_MEM_SIZE_OVERFLOW",
+        _tensors(*huge, data=bytes(32)),
+        ggml=None,
+        everywhere=("GG0602", DIMS + 8 + 4),
+    )
     three = [*huge, V3.tensor("2", [2**62], I8, offset=2**64 - 128)]
-    yield _case("sum of sizes overflows", _tensors(*three, data=bytes(32)),
-                ggml=("GG0607", _start(*three)), everywhere=("GG0602", DIMS + 8 + 4))  # fmt: skip
+    yield _case(
+        "sum of sizes overflows",
+        _tensors(*three, data=bytes(32)),
+        ggml=("GG0607", _start(*three)),
+        everywhere=("GG0602", DIMS + 8 + 4),
+    )
     assert start % 32 == 0
 
 

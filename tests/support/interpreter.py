@@ -95,6 +95,14 @@ def unpack(kind: TypeFile, stored: Stored) -> dict[str, list[int]]:
     return found
 
 
+def integers(values: npt.NDArray[Any]) -> list[list[int]]:
+    """An array that a back end unpacked, as ``unpack`` has it: a block a row, floats as bits."""
+    if values.dtype.kind == "f":
+        values = values.view(f"u{values.dtype.itemsize}")
+    rows: list[list[int]] = values.reshape(len(values), -1).tolist()
+    return rows
+
+
 # ---- numbers
 
 

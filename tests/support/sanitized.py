@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m support.sanitized -m pytest tests/fuzz
 
-The arguments are Python's. A finding of a sanitizer ends the process with its report.
+The arguments are Python's. A finding of a sanitizer prints its report and ends the process.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ def main(arguments: list[str]) -> None:
         "LD_PRELOAD": runtime,
         "PYTHONMALLOC": "malloc",
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
-        "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        # Whole file descriptors that pytest takes would take the report of a dying process.
+        "PYTEST_ADDOPTS": "--capture=sys -p no:cacheprovider",
     }
     os.execve(sys.executable, [sys.executable, *arguments], environment)
 

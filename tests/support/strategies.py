@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ggufspec.generated import container as tables
 from ggufspec.generated.types import TYPES, TypeInfo
+from ggufspec.scan import ByteOrder
 from support.crafted import padded
 
 
@@ -42,7 +43,7 @@ class Sample:
     """A file and what is in it."""
 
     version: int
-    byte_order: str
+    byte_order: ByteOrder
     alignment: int
     header: Mapping[str, int]
     pairs: tuple[Pair, ...]
@@ -59,13 +60,13 @@ class Sample:
 class Encoder:
     """Fields to bytes, as one version and byte order have them."""
 
-    def __init__(self, version: int, byte_order: str) -> None:
+    def __init__(self, version: int, byte_order: ByteOrder) -> None:
         self.layout = tables.LAYOUTS[version]
         self.byte_order = byte_order
 
     def number(self, value: int, width: int) -> bytes:
         """An unsigned number."""
-        return value.to_bytes(width, "big" if self.byte_order == "big" else "little")
+        return value.to_bytes(width, self.byte_order)
 
     def string(self, text: bytes) -> bytes:
         """A length and the text."""
@@ -95,10 +96,10 @@ class Encoder:
 
 
 VERSIONS = st.sampled_from(tables.VERSIONS)
-BYTE_ORDERS = st.sampled_from(("little", "big"))
+BYTE_ORDERS: st.SearchStrategy[ByteOrder] = st.sampled_from(("little", "big"))
 _WORDS = st.text(tables.WORD, min_size=1, max_size=6)
 _KEYS = st.lists(_WORDS, min_size=1, max_size=4).map(tables.SEPARATOR.join).map(str.encode)
-_TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12).map(str.encode)
+_TEXTS = st.text(st.characters(codec="utf-8"), max_size=12).map(str.encode)
 _NAMES = st.text(tables.WORD + ".-/ ", min_size=1, max_size=20).map(str.encode)
 _LAID_OUT = [kind for kind in TYPES if kind.id is not None and kind.elements]
 
@@ -107,7 +108,7 @@ _LAID_OUT = [kind for kind in TYPES if kind.id is not None and kind.elements]
 def files(
     draw: st.DrawFn,
     versions: st.SearchStrategy[int] = VERSIONS,
-    byte_orders: st.SearchStrategy[str] = BYTE_ORDERS,
+    byte_orders: st.SearchStrategy[ByteOrder] = BYTE_ORDERS,
     nested: bool = True,
 ) -> Sample:
     """A file that every careful reader accepts: unique names, tiled tensors, zero padding."""
@@ -129,8 +130,14 @@ def files(
     names = draw(st.lists(_NAMES, unique=True, max_size=4))
     tensors = [draw(_tensors(name)) for name in names]
     extra = _extra(encoder, draw)
-    return _assemble(encoder, alignment or tables.ALIGNMENT_DEFAULT, pairs, tensors, extra,
-                     nested=any(value[4] for value in drawn))  # fmt: skip
+    return _assemble(
+        encoder,
+        alignment or tables.ALIGNMENT_DEFAULT,
+        pairs,
+        tensors,
+        extra,
+        nested=any(value[4] for value in drawn),
+    )
 
 
 def _values(encoder: Encoder, depth: int) -> st.SearchStrategy[tuple[str, str, int, bytes, bool]]:

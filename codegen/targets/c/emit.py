@@ -10,8 +10,9 @@ import jinja2
 from ... import expr as E
 from ...model import BlockType, Field
 from ...output import Output
+from ...picture import code_line
 from ...spec import Spec
-from . import packing, portable, storage, tables
+from . import packing, portable, tables, wide
 from .tables import CTable
 
 _FRAMES = jinja2.Environment(
@@ -20,7 +21,7 @@ _FRAMES = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=True,
-    autoescape=False,  # noqa: S701 - C, not HTML
+    autoescape=False,
 )
 
 
@@ -55,10 +56,10 @@ def _kernel(kind: BlockType, derived: list[CTable]) -> Output:
         [kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _table_names(kind))],
         kind=kind,
         name=kind.name.lower(),
-        pictures=[storage.picture(code) for code in codes.values()],
+        pictures=[code_line(code) for code in codes.values()],
         formulas=[f"{name} = {text}" for name, text in kind.decode_text.items()],
         portable=portable.dequantize(kind),
-        wide=None,
+        wide=wide.dequantize(kind, derived),
         unpack=packing.unpack(kind),
         pack=packing.pack(kind),
     )
@@ -97,6 +98,8 @@ def _words(fields: tuple[Field, ...]) -> list[tuple[int, int, int, int]]:
         outer = [(field.counts[0], field.strides[0])] if len(field.counts) == 2 else [(1, 0)]
         count, stride = (field.counts[-1], field.strides[-1]) if field.counts else (1, size)
         made += [
-            (field.offset + n * step, stride, count, size) for total, step in outer for n in range(total)
+            (field.offset + n * step, stride, count, size)
+            for total, step in outer
+            for n in range(total)
         ]
     return made

@@ -17,6 +17,9 @@ from .text import Body, plus
 BLOCK = "block"
 """The axis of the loop over blocks: whatever reads storage depends on it."""
 
+SIGN = "INT32_MIN"
+"""Bit 31 alone."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -36,11 +39,22 @@ class Memory:
         low, high = bits.base.bounds(self.extents)
         latest = self.size - high - size
         aligned = bits.field + (first - bits.field) // step * step
-        for start in (aligned, first):
-            start = min(start, latest)
+        for wish in (aligned, first):
+            start = min(wish, latest)
             if start + low >= 0 and start <= first and last <= start + size:
                 return start
         return None
+
+    def words(self, bits: LaneBits, size: int) -> tuple[int, int] | None:
+        """Start and shift of a row of eight words of ``size`` bytes with a lane's bits in each."""
+        start = bits.walk(8 * size)
+        if start is None:
+            return None
+        shift = (start - 8 * bits.field) % (8 * size)
+        first = (start - shift) // 8
+        low, high = bits.base.bounds(self.extents)
+        inside = first + low >= 0 and first + high + 8 * size <= self.size
+        return (first, shift) if inside and shift + bits.widths[0] <= 8 * size else None
 
     def load(self, how: str, ctype: str, base: Affine, start: int) -> str:
         """Name what ``how`` loads at a byte of the block."""
@@ -50,8 +64,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class _Source:
-    """A vector whose lane i holds the wanted bits from bit ``at[i]``; ``valid[i]`` low bits may
-    be set."""
+    """A vector whose lane i holds the wanted bits from bit ``at[i]`` up.
+
+    Of lane i only the low ``valid[i]`` bits can be set.
+    """
 
     text: str
     at: tuple[int, ...]
@@ -67,14 +83,12 @@ def exact(bits: LaneBits, memory: Memory) -> str | None:
     masks = tuple(((1 << w) - 1) << p for w, p in zip(bits.widths, bits.places, strict=True))
     if len(shifts) == 1:
         text = _shifted(source.text, shifts.pop())
-    elif max(shifts) <= 0:
-        text = f"right_by({source.text}, {vector(_at_present(bits, source, -1))})"
-    elif min(shifts) >= 0:
-        text = f"left_by({source.text}, {vector(_at_present(bits, source, 1))})"
+    elif max(shifts) <= 0 or min(shifts) >= 0:
+        text = _each_shifted(source.text, _shifts(bits, source))
     else:
         low = tuple((1 << width) - 1 for width in bits.widths)
-        text = f"(right_by({source.text}, {vector(source.at)}) & {vector(low)})"
-        return f"left_by({text}, {vector(bits.places)})"
+        down = _each_shifted(source.text, tuple(-at for at in source.at))
+        return _each_shifted(f"({down} & {vector(low)})", bits.places)
     if all(_clean(bits, source, lane) for lane in range(len(bits.bits))):
         return text
     return f"({text} & {vector(masks)})"
@@ -82,31 +96,27 @@ def exact(bits: LaneBits, memory: Memory) -> str | None:
 
 def low(bits: LaneBits, memory: Memory) -> str | None:
     """The bits from bit 0 up, whatever stands above them."""
-    source = _source(bits, memory)
-    if source is None or len(bits.present) < len(bits.bits):
+    source = _source(bits, memory) if len(bits.present) == len(bits.bits) else None
+    if source is None:
         return None
-    if len(set(source.at)) == 1:
-        return _shifted(source.text, -source.at[0])
-    return f"right_by({source.text}, {vector(source.at)})"
+    return _each_shifted(source.text, tuple(-at for at in source.at))
 
 
 def top(bits: LaneBits, memory: Memory) -> str | None:
     """The last bit at bit 31, whatever stands below it."""
-    source = _source(bits, memory)
-    if source is None or len(bits.present) < len(bits.bits):
+    source = _source(bits, memory) if len(bits.present) == len(bits.bits) else None
+    if source is None:
         return None
     counts = tuple(32 - at - w for at, w in zip(source.at, bits.widths, strict=True))
-    if len(set(counts)) == 1:
-        return _shifted(source.text, counts[0])
-    return f"left_by({source.text}, {vector(counts)})"
+    return _each_shifted(source.text, counts)
 
 
 def _source(bits: LaneBits, memory: Memory) -> _Source | None:
-    for step, how in ((8, "widen_u8"), (16, "widen_u16"), (32, "load_words")):
-        start = bits.walk(step)
-        if start is not None:
-            text = memory.load(how, "i32x8", bits.base, start // step * step // 8)
-            return _Source(text, (start % step,) * 8, (step,) * 8)
+    for size, how in ((1, "widen_u8"), (2, "widen_u16"), (4, "load_words")):
+        row = memory.words(bits, size)
+        if row:
+            text = memory.load(how, "i32x8", bits.base, row[0])
+            return _Source(text, (row[1],) * 8, (8 * size,) * 8)
     start = memory.window(bits, 4, 4)
     if start is not None:
         text = memory.load("splat_word", "i32x8", bits.base, start)
@@ -136,9 +146,10 @@ def _shuffled(bits: LaneBits, memory: Memory, start: int) -> _Source | None:
     return _Source(text, tuple(at), tuple(valid))
 
 
-def _at_present(bits: LaneBits, source: _Source, sign: int) -> tuple[int, ...]:
+def _shifts(bits: LaneBits, source: _Source) -> tuple[int, ...]:
+    """How far left each lane's bits have to go; 0 where there are none."""
     return tuple(
-        sign * (place - at) if width else 0
+        place - at if width else 0
         for place, at, width in zip(bits.places, source.at, bits.widths, strict=True)
     )
 
@@ -157,12 +168,25 @@ def _shifted(text: str, count: int) -> str:
     return f"left({text}, {count})" if count > 0 else f"right({text}, {-count})"
 
 
+def _each_shifted(text: str, counts: tuple[int, ...]) -> str:
+    """Left by counts that are all at least 0, or right by counts that are all at most 0."""
+    if len(set(counts)) == 1:
+        return _shifted(text, counts[0])
+    how = "left" if max(counts) > 0 else "right"
+    return f"{how}_by({text}, {vector(tuple(map(abs, counts)))})"
+
+
 def vector(values: tuple[int, ...]) -> str:
     """Integers as a vector, or as one number where they are equal."""
     signed = [value - (1 << 32) if value >= 1 << 31 else value for value in values]
     if len(set(signed)) == 1:
-        return str(signed[0]) if signed[0] != -(1 << 31) else "INT32_MIN"
-    return f"(i32x8){{{', '.join(map(str, signed))}}}"
+        return str(signed[0]) if signed[0] != -(1 << 31) else SIGN
+    return full_vector(tuple(signed))
+
+
+def full_vector(values: tuple[int, ...]) -> str:
+    """Integers as a vector."""
+    return f"(i32x8){{{', '.join(map(str, values))}}}"
 
 
 def byte_vector(values: list[int]) -> str:

@@ -8,11 +8,12 @@ lie at a base that all lanes share plus a number known now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from ...affine import Affine
-from ...model import Bits, Code, Trit
+from ...model import Bits, Case, Code, Trit
 from .storage import NoForm
 
 LANES = 8
@@ -94,8 +95,7 @@ class View:
     def offsets(self, affine: Affine) -> tuple[int, ...]:
         """What each lane adds to the base."""
         return tuple(
-            sum(factor * lane.get(axis, 0) for axis, factor in affine.terms)
-            for lane in self.deltas
+            sum(factor * lane.get(axis, 0) for axis, factor in affine.terms) for lane in self.deltas
         )
 
     def fixed(self, affine: Affine) -> tuple[int, ...]:
@@ -107,9 +107,7 @@ class View:
 
     def varies(self, axes: frozenset[str]) -> bool:
         """Whether the lanes differ in one of the axes."""
-        return any(
-            len({lane.get(axis, 0) for lane in self.deltas}) > 1 for axis in axes
-        )
+        return any(len({lane.get(axis, 0) for lane in self.deltas}) > 1 for axis in axes)
 
     def loops(self, axes: frozenset[str]) -> frozenset[str]:
         """The loops that these axes depend on."""
@@ -146,53 +144,79 @@ class LaneBits:
     def walk(self, step: int) -> int | None:
         """The first lane's bit where each lane is ``step`` bits behind the one before."""
         start = self.bits[0]
-        fits = start % step + self.widths[0] <= step and len(set(self.widths)) == 1
-        fits = fits and all(bit == start + step * lane for lane, bit in enumerate(self.bits))
-        return start if fits else None
+        even = all(bit == start + step * lane for lane, bit in enumerate(self.bits))
+        return start if even and len(set(self.widths)) == 1 else None
 
-    def same(self) -> bool:
-        """Whether all lanes take the same bits."""
-        return len({*zip(self.bits, self.widths, self.places, strict=True)}) == 1
+    def byte_row(self) -> int | None:
+        """The first lane's bit where each lane finds its bits in the next byte."""
+        start = self.walk(8)
+        return None if start is None or start % 8 + self.widths[0] > 8 else start
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Bits of one lane: ``base`` (loops), the first bit behind it, how many, where they go."""
+
+    field: int
+    base: Affine
+    bit: int
+    width: int
+    place: int
+
+
+_ABSENT = _Part(0, Affine(), 0, 0, 0)
 
 
 def slices(code: Code, view: View) -> list[LaneBits]:
     """The slices of a code for the lanes of a view; cases may differ from lane to lane."""
-    chosen = [_case(code, view.lane(lane)) for lane in range(len(view.deltas))]
-    count = max(len(code.cases[number].slices) for number in chosen)
-    return [_slice(code, chosen, number, view) for number in range(count)]
+    lanes = [_merged(_parts(code, view.lane(lane))) for lane in range(len(view.deltas))]
+    return [_column(column) for column in zip_longest(*lanes, fillvalue=_ABSENT)]
 
 
-def _case(code: Code, lane: View) -> int:
-    for number, case in enumerate(code.cases):
+def _parts(code: Code, lane: View) -> list[_Part]:
+    parts, place = [], 0
+    for piece in _case(code, lane).slices:
+        if isinstance(piece, Trit):
+            raise NoForm("a trit is no slice of bits")
+        where = lane.base(piece.word.offset)
+        byte = where.const + lane.offsets(piece.word.offset)[0]
+        bit = 8 * byte + lane.fixed(piece.shift)[0]
+        loops = Affine.of(0, dict(where.terms))
+        parts.append(_Part(piece.word.field.offset, loops, bit, piece.width, place))
+        place += piece.width
+    return parts
+
+
+def _case(code: Code, lane: View) -> Case:
+    for case in code.cases:
         if all(lane.fixed(Affine.of(0, {axis: 1})) == (value,) for axis, value in case.fixed):
-            return number
+            return case
     raise NoForm(f"code {code.name} has no case here")
 
 
-def _slice(code: Code, chosen: list[int], number: int, view: View) -> LaneBits:
-    field, base, bits, widths, places = 0, None, [], [], []
-    for lane, case in enumerate(chosen):
-        pieces = code.cases[case].slices
-        if number >= len(pieces):
-            bits.append(0)
-            widths.append(0)
-            places.append(0)
-            continue
-        piece = pieces[number]
-        if isinstance(piece, Trit):
-            raise NoForm("a trit is no slice of bits")
-        one = view.lane(lane)
-        where = one.base(piece.word.offset)
-        loops = Affine.of(0, dict(where.terms))
-        if base is None:
-            field, base = piece.word.field.offset, loops
-        if base != loops:
-            raise NoForm("lanes that lie in different loops' strides")
-        byte = where.const + one.offsets(piece.word.offset)[0]
-        bits.append(8 * byte + one.fixed(piece.shift)[0])
-        widths.append(piece.width)
-        places.append(sum(p.width for p in pieces[:number]))
-    return LaneBits(field, base or Affine(), tuple(bits), tuple(widths), tuple(places))
+def _merged(parts: list[_Part]) -> list[_Part]:
+    """A slice that goes on where the one before ends, in the next word, is one with it."""
+    merged: list[_Part] = []
+    for part in parts:
+        last = merged[-1] if merged else None
+        if last and (last.base, last.bit + last.width) == (part.base, part.bit):
+            merged[-1] = replace(last, width=last.width + part.width)
+        else:
+            merged.append(part)
+    return merged
+
+
+def _column(parts: Sequence[_Part]) -> LaneBits:
+    present = [part for part in parts if part.width]
+    if len({part.base for part in present}) > 1:
+        raise NoForm("lanes that lie in different loops' strides")
+    return LaneBits(
+        present[0].field,
+        present[0].base,
+        tuple(part.bit for part in parts),
+        tuple(part.width for part in parts),
+        tuple(part.place for part in parts),
+    )
 
 
 def trit_lanes(code: Code, view: View) -> tuple[Affine, tuple[int, ...], tuple[int, ...]] | None:
@@ -211,6 +235,3 @@ def whole_word(code: Code) -> Bits | None:
     """The slice of a code that is one whole stored word."""
     piece = code.cases[0].slices[0]
     return piece if code.scalar and isinstance(piece, Bits) else None
-
-
-Emit = Callable[[str, str, frozenset[str]], str]

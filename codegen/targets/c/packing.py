@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ...affine import Affine
@@ -89,13 +90,13 @@ def unpack(kind: BlockType) -> str:
     body = Body()
     _declare(kind, body, "")
     for field in kind.claimed:
-        size = field.scalar.bits
-        _nest(body, _field_order(field), lambda f=field, s=size: body.line(  # type: ignore[misc]
-            f"a_{_safe(f.name)}[{_at(f.total, _field_place(f))}] = load_u{s}({plus('src', _field_offset(f))});"
-        ))
+        with body.loops(_field_order(field)):
+            word = f"load_u{field.scalar.bits}({plus('src', _field_offset(field))})"
+            body.line(f"{_field_element(field)} = {word};")
     for piece in _pieces(kind):
         for case in piece.code.cases:
-            _loops(body, piece, case, _read)
+            with _loops(body, piece, case) as element:
+                body.line(f"{element} = {_read(piece.code, case)};")
     return body.text()
 
 
@@ -105,17 +106,19 @@ def pack(kind: BlockType) -> str:
     _declare(kind, body, "const ")
     body.line(f"memset(dst, 0, {kind.bytes});")
     for field in kind.claimed:
-        size = field.scalar.bits
-        _nest(body, _field_order(field), lambda f=field, s=size: body.line(  # type: ignore[misc]
-            f"store_u{s}({plus('dst', _field_offset(f))}, a_{_safe(f.name)}[{_at(f.total, _field_place(f))}]);"
-        ))
+        with body.loops(_field_order(field)):
+            where = plus("dst", _field_offset(field))
+            body.line(f"store_u{field.scalar.bits}({where}, {_field_element(field)});")
     for piece in _pieces(kind):
         for case in piece.code.cases:
-            _loops(body, piece, case, _write)
+            with _loops(body, piece, case) as element:
+                low = 0
+                for part in case.slices:
+                    body.line(_put(part, element, low))
+                    low += part.width
     for field in _trit_fields(kind):
-        _nest(body, _field_order(field), lambda f=field: body.line(  # type: ignore[misc]
-            f"seal_trits({plus('dst', _field_offset(f))});"
-        ))
+        with body.loops(_field_order(field)):
+            body.line(f"seal_trits({plus('dst', _field_offset(field))});")
     return body.text()
 
 
@@ -132,60 +135,42 @@ def _pieces(kind: BlockType) -> list[_Piece]:
 
 def _declare(kind: BlockType, body: Body, const: str) -> None:
     for number, array in enumerate(arrays(kind)):
-        ctype = f"{const}{array.ctype}"
-        body.line(f"{ctype} *const a_{_safe(array.name)} = ({ctype} *)arrays[{number}] + {_blocks(array.count)};")
+        pointer = f"{const}{array.ctype} *"
+        name = f"const a_{_safe(array.name)}"
+        body.line(f"{pointer}{name} = ({pointer})arrays[{number}] + {_blocks(array.count)};")
 
 
-def _loops(body: Body, piece: _Piece, case: Case, act: Callable[[Body, _Piece, Case, str], None]) -> None:
+@contextmanager
+def _loops(body: Body, piece: _Piece, case: Case) -> Iterator[str]:
+    """The loops over a case's free axes, and the array element in them."""
     fixed = dict(case.fixed)
     place = Affine(piece.start) + row_major(piece.extents.items()).fix(fixed)
-    target = f"a_{_safe(piece.code.name)}[{index(place)}]"
-    free = [(axis, n) for axis, n in piece.extents.items() if axis not in fixed]
-    _nest(body, free, lambda: act(body, piece, case, target))
+    with body.loops((axis, n) for axis, n in piece.extents.items() if axis not in fixed):
+        yield f"a_{_safe(piece.code.name)}[{index(place)}]"
 
 
-def _read(body: Body, piece: _Piece, case: Case, target: str) -> None:
-    code = piece.code
+def _read(code: Code, case: Case) -> str:
     if code.scalar and not code.is_float:
-        text = S.load(code.scalar, "src", case.slices[0].word.offset)
-    else:
-        parts, low = [], 0
-        for part in case.slices:
-            text = S.cut(part, S.word_bits(part.word, "src"))
-            parts.append(f"(uint32_t){text} << {low}" if low else text)
-            low += part.width
-        text = " | ".join(parts)
-    cast = f"({S.array_type(code)})"
-    body.line(f"{target} = {cast}({text});")
-
-
-def _write(body: Body, piece: _Piece, case: Case, target: str) -> None:
-    low = 0
+        return S.load(code.scalar, "src", case.slices[0].word.offset)
+    parts, low = [], 0
     for part in case.slices:
-        where = plus("dst", part.word.offset)
-        bits = part.word.scalar.bits
-        body.line(_put(part, where, bits, target, low))
+        text = S.cut(part, S.word_bits(part.word, "src"))
+        parts.append(f"(uint32_t){text} << {low}" if low else text)
         low += part.width
+    return f"({S.array_type(code)})({' | '.join(parts)})"
 
 
-def _put(part: Bits | Trit, where: str, bits: int, value: str, low: int) -> str:
+def _put(part: Bits | Trit, value: str, low: int) -> str:
+    where, bits = plus("dst", part.word.offset), part.word.scalar.bits
     if isinstance(part, Trit):
         return f"add_trit({where}, {value}, {index(part.digit)});"
     if part.is_word and not low:
         return f"store_u{bits}({where}, (uint{bits}_t){value});"
-    taken = f"({value} >> {low} & {S.mask(part.width)})" if low else f"({value} & {S.mask(part.width)})"
+    shifted = f"{value} >> {low}" if low else value
+    taken = f"({shifted} & {S.mask(part.width)})"
     if part.shift != Affine():
         taken += f" << ({index(part.shift)})"
     return f"or_u{bits}({where}, (uint{bits}_t)({taken}));"
-
-
-def _nest(body: Body, order: Iterable[tuple[str, int]], act: Callable[[], None]) -> None:
-    order = list(order)
-    for axis, extent in order:
-        body.open(f"for (int i_{axis} = 0; i_{axis} < {extent}; i_{axis}++)", axis)
-    act()
-    for _ in order:
-        body.close()
 
 
 def _field_order(field: Field) -> list[tuple[str, int]]:
@@ -197,8 +182,9 @@ def _field_offset(field: Field) -> Affine:
     return Affine.of(field.offset, strides)
 
 
-def _field_place(field: Field) -> Affine:
-    return row_major(_field_order(field))
+def _field_element(field: Field) -> str:
+    place = "0" if field.total == 1 else index(row_major(_field_order(field)))
+    return f"a_{_safe(field.name)}[{place}]"
 
 
 def _trit_fields(kind: BlockType) -> list[Field]:
@@ -210,10 +196,6 @@ def _trit_fields(kind: BlockType) -> list[Field]:
         if isinstance(part, Trit)
     }
     return list(found.values())
-
-
-def _at(count: int, place: Affine) -> str:
-    return "0" if count == 1 else index(place)
 
 
 def _blocks(count: int) -> str:

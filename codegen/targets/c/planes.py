@@ -1,8 +1,8 @@
 """Byte planes: codes put together from several fields, 32 lanes at a time.
 
 Where every slice of a code lies in a row of bytes, lane by lane, its masks, shifts and sums
-are done on whole bytes and the finished codes go through a small aligned buffer, from which
-eight at a time are widened. Base-3 digits are taken there too.
+are done on whole bytes; the finished codes go to a small aligned array, from which eight at a
+time are widened. Base-3 digits are taken there too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from ...model import Region
 from .gather import BLOCK, Memory
 from .lanes import LaneBits, View, slices, trit_lanes
 from .storage import NoForm, mask
-from .text import plus
 
 WIDTH = 32
 
@@ -57,27 +56,19 @@ def _form(region: Region, name: str, view: View) -> int:
         rows = all(place == places[0] + lane for lane, place in enumerate(places))
         return 2 if rows and len(set(numbers)) == 1 else 0
     parts = slices(code, view)
-    rows = all(part.walk(8) is not None and part.widths[0] < 8 for part in parts)
+    rows = all(part.byte_row() is not None and part.widths[0] < 8 for part in parts)
     return len(parts) if rows else 0
 
 
-def staged(node: E.Node, region: Region, view: View, memory: Memory) -> str:
-    """The name of the buffer that holds the plane's 32 finished bytes."""
-    text = _plane(node, region, view, memory)
-    axes = {BLOCK, *view.loops(node.axes)}
-    plane = memory.body.bind("u8x32", "plane", text, axes)
-    slot = memory.body.array("uint8_t", f"slot_{plane}", WIDTH)
-    return memory.body.bind("uint8_t *", "codes", f"stage_bytes({slot}, {plane})", axes)
-
-
-def _plane(node: E.Node, region: Region, view: View, memory: Memory) -> str:
+def plane(node: E.Node, region: Region, view: View, memory: Memory) -> str:
+    """The finished bytes of 32 lanes as u8x32; negative ones in two's complement."""
     match node:
         case E.Literal(value=int(value)):
             return f"splat_byte({value & 0xFF})"
         case E.Negate(arg=arg):
-            return f"(splat_byte(0) - {_plane(arg, region, view, memory)})"
+            return f"(splat_byte(0) - {plane(arg, region, view, memory)})"
         case E.Binary(op=op, left=left, right=right):
-            parts = [_plane(part, region, view, memory) for part in (left, right)]
+            parts = [plane(part, region, view, memory) for part in (left, right)]
             return f"({parts[0]} {op} {parts[1]})"
         case E.CodeRef(name=name):
             digits = trit_lanes(region.code(name), view)
@@ -104,9 +95,3 @@ def _field(part: LaneBits, memory: Memory) -> str:
     if shift:
         text = f"{'left' if shift > 0 else 'right'}_bytes({text}, {abs(shift)})"
     return f"({text} & splat_byte({mask(width)} << {place}))"
-
-
-def widened(buffer: str, start: int, node: E.Node) -> str:
-    """Eight finished codes as integers."""
-    signed = isinstance(node.type, E.Int) and node.type.low < 0
-    return f"widen_{'i' if signed else 'u'}8({plus(buffer, Affine(start))})"

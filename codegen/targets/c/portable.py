@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ... import expr as E
 from ...affine import Affine
-from ...model import BlockType, Case, Code, Region
+from ...model import Bits, BlockType, Case, Code, Region, Trit
 from . import storage as S
 from .text import Body, index, row_major
 
@@ -22,24 +24,41 @@ def dequantize(kind: BlockType) -> str:
 
 
 class _Loops:
-    """One region: a loop an axis, every value as far out as its axes allow."""
+    """One region: a loop an axis, every value as far out as its axes allow.
+
+    Outer axes that appear in a shift, a digit or a case are unrolled instead: constants shift
+    faster, and cases need no branch.
+    """
 
     def __init__(self, kind: BlockType, region: Region, body: Body) -> None:
         self.region = region
+        self.plain = kind.plain
         self.body = body
         self.lets = {let.name: let.expr for let in region.decode}
         self.pointers = {f.name: "row" for f in kind.prefix} | {f.name: "tail" for f in kind.suffix}
+        self.unrolled = _needed(region) - {axis for axis, _ in region.order[-1:]}
+        self.fixed: dict[str, int] = {}
 
     def run(self) -> None:
-        for number, (axis, extent) in enumerate(self.region.order):
-            inner = number == len(self.region.order) - 1
-            rolled = "GGUFSPEC_ROLLED " if inner and extent <= 16 else ""
-            loop = f"for (int i_{axis} = 0; i_{axis} < {extent}; i_{axis}++)"
-            self.body.open(rolled + loop, axis)
-        place = Affine(self.region.start) + row_major(self.region.order)
-        self.body.line(f"dst[{index(place)}] = {self.value(self.region.x)};")
-        for _ in self.region.order:
-            self.body.close()
+        self.descend(self.region.order)
+
+    def descend(self, order: tuple[tuple[str, int], ...]) -> None:
+        if not order:
+            place = Affine(self.region.start) + row_major(self.region.order)
+            self.body.line(f"dst[{self.at(place)}] = {self.value(self.region.x)};")
+            return
+        (axis, extent), *inner = order
+        if axis in self.unrolled:
+            for value in range(extent):
+                self.fixed[axis] = value
+                self.descend(tuple(inner))
+            del self.fixed[axis]
+            return
+        with self.body.loops([(axis, extent)], rolled=not inner and extent <= 16):
+            self.descend(tuple(inner))
+
+    def at(self, affine: Affine) -> str:
+        return index(affine.fix(self.fixed))
 
     def value(self, node: E.Node) -> str:
         """C text of a node; parts that belong to an outer loop are named there."""
@@ -51,7 +70,8 @@ class _Loops:
             case E.CodeRef(name=name):
                 return self.bind(node, name, self.code(self.region.code(name)))
             case E.FieldRef(field=field):
-                stored = S.field_value(field, self.pointers.get(field.name, "src"))
+                pointer = self.pointers.get(field.name, "src")
+                stored = S.field_value(field, pointer, lane=self.plain)
                 return self.bind(node, field.name, stored)
             case E.Convert(arg=arg):
                 return f"(float){self.part(arg, node)}"
@@ -62,7 +82,7 @@ class _Loops:
             case E.Lookup(table=table, row=row, column=column):
                 return self.lookup(table.shape, table.name, self.part(row, node), column)
             case E.Bit(arg=arg, shift=shift):
-                return f"(({self.part(arg, node)} >> ({index(shift)})) & 1)"
+                return f"(({self.part(arg, node)} >> ({self.at(shift)})) & 1)"
             case E.Sign(arg=arg):
                 return f"(float)(1 - 2 * {self.part(arg, node)})"
             case E.Select(cond=cond, yes=yes, no=no):
@@ -84,34 +104,59 @@ class _Loops:
     def lookup(self, shape: tuple[int, ...], name: str, row: str, column: Affine | None) -> str:
         if column is None:
             return f"table_{name}[{row}]"
-        return f"table_{name}[{shape[1]} * {row} + {index(column)}]"
+        return f"table_{name}[{shape[1]} * {row} + {self.at(column)}]"
 
     def code(self, code: Code) -> str:
-        *rest, last = [(self.fixed(case), self.joined(case, code)) for case in code.cases]
+        *rest, last = [
+            (self.condition(case), self.joined(case, code))
+            for case in code.cases
+            if all(self.fixed.get(axis, value) == value for axis, value in case.fixed)
+        ]
         text = last[1]
         for condition, value in reversed(rest):
             text = f"{condition} ? {value} : {text}"
-        return S.as_float(code.scalar, text) if code.is_float and code.scalar else text
+        if code.is_float and code.scalar:
+            return S.as_float(code.scalar, text, lane=True)
+        return text
 
-    def fixed(self, case: Case) -> str:
-        return " && ".join(f"i_{axis} == {value}" for axis, value in case.fixed)
+    def condition(self, case: Case) -> str:
+        loops = [(axis, value) for axis, value in case.fixed if axis not in self.fixed]
+        return " && ".join(f"i_{axis} == {value}" for axis, value in loops)
 
     def joined(self, case: Case, code: Code) -> str:
         if code.scalar and code.scalar.kind == "int":
             (piece,) = case.slices
-            return S.load(code.scalar, "src", piece.word.offset)
+            return S.load(code.scalar, "src", piece.word.offset.fix(self.fixed))
         parts, low = [], 0
-        for piece in case.slices:
+        for written in case.slices:
+            piece = self.here(written)
             word = S.word_bits(piece.word, "src")
             if self.body.level(piece.word.axes) < self.body.level(code.axes):
-                word = self.body.bind(
-                    f"uint{piece.word.scalar.bits}_t", "w", word, piece.word.axes
-                )
+                ctype = f"uint{piece.word.scalar.bits}_t"
+                word = self.body.bind(ctype, "w", word, piece.word.axes)
             text = S.cut(piece, word)
             cast = "(uint32_t)" if low + piece.width > 31 else ""
             parts.append(f"{cast}{text} << {low}" if low else text)
             low += piece.width
         return " | ".join(parts)
+
+    def here(self, piece: Bits | Trit) -> Bits | Trit:
+        """A slice with the unrolled axes' values in it."""
+        indices = tuple(i.fix(self.fixed) for i in piece.word.indices)
+        word = replace(piece.word, indices=indices)
+        if isinstance(piece, Trit):
+            return replace(piece, word=word, digit=piece.digit.fix(self.fixed))
+        return replace(piece, word=word, shift=piece.shift.fix(self.fixed))
+
+
+def _needed(region: Region) -> set[str]:
+    """Axes in shifts, digits and cases."""
+    needed: set[str] = set()
+    for case in (case for code in region.codes for case in code.cases):
+        needed |= {axis for axis, _ in case.fixed}
+        for piece in case.slices:
+            needed |= piece.digit.axes if isinstance(piece, Trit) else piece.shift.axes
+    return needed
 
 
 def c_type(node: E.Node) -> str:

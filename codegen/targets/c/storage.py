@@ -14,7 +14,7 @@ class NoForm(Exception):  # noqa: N818 - not an error: the caller takes a more g
 
 def int_type(low: int, high: int) -> str:
     """The C type in which formulas hold an integer of this range."""
-    if -(1 << 31) <= low and high < 1 << 31:
+    if low >= -(1 << 31) and high < 1 << 31:
         return "int32_t"
     return "uint32_t" if low >= 0 and high < 1 << 32 else "int64_t"
 
@@ -36,8 +36,10 @@ def load(scalar: Scalar, pointer: str, offset: Affine) -> str:
     return f"load_{letter}{scalar.bits}({plus(pointer, offset)})"
 
 
-def as_float(scalar: Scalar, bits: str) -> str:
-    """The float of a stored float's bits (float32, except for f64)."""
+def as_float(scalar: Scalar, bits: str, *, lane: bool = False) -> str:
+    """The float of a stored float's bits (float32, except for f64); ``lane``: one of many."""
+    if scalar.name == "f16" and lane:
+        return f"half_lane({bits})"
     if scalar.ieee:
         names = {"f16": "half", "bf16": "bfloat", "f32": "single", "f64": "double"}
         if scalar.name not in names:
@@ -48,10 +50,10 @@ def as_float(scalar: Scalar, bits: str) -> str:
     return f"scalar_{scalar.name}[{bits}]"
 
 
-def field_value(field: Field, pointer: str) -> str:
+def field_value(field: Field, pointer: str, *, lane: bool = False) -> str:
     """A single stored value, as formulas see it."""
     stored = load(field.scalar, pointer, Affine(field.offset))
-    return as_float(field.scalar, stored) if field.scalar.is_float else stored
+    return as_float(field.scalar, stored, lane=lane) if field.scalar.is_float else stored
 
 
 def word_bits(word: Word, pointer: str) -> str:
@@ -80,29 +82,3 @@ def cut(piece: Bits | Trit, word: str) -> str:
 def mask(width: int) -> str:
     """``width`` ones."""
     return f"0x{(1 << width) - 1:x}" + ("u" if width == 32 else "")
-
-
-def picture(code: Code) -> str:
-    """One line that says where a code's bits lie, low bits first."""
-    axes = f"[{','.join(code.axes)}]" if code.axes else ""
-    cases = []
-    for case in code.cases:
-        text = " | ".join(_slice_picture(piece) for piece in case.slices)
-        fixed = ",".join(f"{axis}={value}" for axis, value in case.fixed)
-        cases.append(f"{fixed}: {text}" if fixed else text)
-    return f"{code.name}{axes} = {'; '.join(cases)}"
-
-
-def _slice_picture(piece: Bits | Trit) -> str:
-    word = piece.word.field.name
-    if piece.word.indices:
-        word += f"[{', '.join(str(i) for i in piece.word.indices)}]"
-    if isinstance(piece, Trit):
-        return f"{word} digit {piece.digit}"
-    if piece.is_word:
-        return word
-    if piece.shift.is_const:
-        first = piece.shift.const
-        last = first + piece.width - 1
-        return f"{word} bit {first}" if first == last else f"{word} bits {first}..{last}"
-    return f"{word} bits {piece.shift}, {piece.width} wide"

@@ -31,7 +31,7 @@ class CTable:
         for value in self.values:
             if len(lines[-1]) + len(value) + 2 > _WIDTH:
                 lines.append("")
-            lines[-1] += f"{value}, " if lines[-1] else f"{value}, "
+            lines[-1] += f"{value}, "
         return [line.rstrip() for line in lines]
 
 

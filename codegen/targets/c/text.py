@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from ...affine import Affine
@@ -18,6 +20,9 @@ class _Block:
     head: str
     lines: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
+
+
+State = tuple[list[_Block], dict[str, int]]
 
 
 class Body:
@@ -49,6 +54,17 @@ class Body:
         outer += [INDENT + line if not line.startswith("#") else line for line in block.lines]
         outer.append("}")
 
+    @contextmanager
+    def loops(self, order: Iterable[tuple[str, int]], *, rolled: bool = False) -> Iterator[None]:
+        """A loop ``i_<axis>`` for each axis, the last one innermost (``rolled``: kept a loop)."""
+        axes = list(order)
+        for axis, extent in axes:
+            head = f"for (int i_{axis} = 0; i_{axis} < {extent}; i_{axis}++)"
+            self.open(f"GGUFSPEC_ROLLED {head}" if rolled else head, axis)
+        yield
+        for _ in axes:
+            self.close()
+
     def level(self, axes: Iterable[str]) -> int:
         """The innermost open block that runs over one of the axes; 0 is the function's own."""
         wanted = set(axes)
@@ -76,10 +92,20 @@ class Body:
         count = self._counts[hint] = self._counts.get(hint, 0) + 1
         return hint if count == 1 else f"{hint}_{count}"
 
+    def mark(self) -> State:
+        """Remember the body as it is."""
+        return deepcopy(self._blocks), dict(self._counts)
+
+    def reset(self, mark: State) -> None:
+        """Go back to a mark: what was tried since did not fit."""
+        self._blocks, self._counts = mark
+
     def text(self) -> str:
         """The lines of the function's own block, indented once."""
         (block,) = self._blocks
-        return "\n".join(INDENT + line if not line.startswith("#") else line for line in block.lines)
+        return "\n".join(
+            INDENT + line if not line.startswith("#") else line for line in block.lines
+        )
 
 
 def index(affine: Affine, names: str = "i_") -> str:

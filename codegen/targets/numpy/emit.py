@@ -101,6 +101,8 @@ def _reader(kind: BlockType, code: Code, number: int) -> str:
 
 
 def _dtype(code: Code) -> str:
+    if code.is_float and code.scalar:
+        return f'"{X.kind(code.scalar)}"'
     return X.int_kind(code.low, code.high)
 
 
@@ -165,7 +167,7 @@ def _dequantize(kind: BlockType) -> str:
     for number, region in enumerate(kind.regions):
         lines += _fields(kind, region) + _code_values(kind, region, number)
         for let in region.decode[:-1]:
-            lines.append(f"    v_{let.name} = {X.text(let.expr, region)}")
+            lines.append(f"    v_{let.name} = {X.let(let.expr, region)}")
         x = X._group(region.x, region)
         if whole:
             lines.append(f"    x: Array = {X.text(region.x, region)}")

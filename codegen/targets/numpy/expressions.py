@@ -7,8 +7,8 @@ from ...model import Region
 from ...scalars import Scalar
 
 INT_KINDS = ((0, 255, "np.uint8"), (-128, 127, "np.int8"), (0, 65535, "np.uint16"),
-             (-32768, 32767, "np.int16"), (-(1 << 31), (1 << 31) - 1, "np.int32"),
-             (0, (1 << 32) - 1, "np.uint32"))  # fmt: skip
+             (-32768, 32767, "np.int16"), (0, (1 << 32) - 1, "np.uint32"),
+             (-(1 << 31), (1 << 31) - 1, "np.int32"))  # fmt: skip
 
 
 def int_kind(low: int, high: int) -> str:
@@ -47,6 +47,13 @@ def axes(region: Region, coefficients: dict[str, int], fixed: frozenset[str] = f
         for axis, extent in region.order
     ]
     return f"[{', '.join(parts)}]"
+
+
+def let(node: E.Node, region: Region) -> str:
+    """A value that gets a name: a NumPy number even where the text would be Python's."""
+    if isinstance(node, E.Literal) and isinstance(node.type, E.Int):
+        return f"{int_kind(node.type.low, node.type.high)}({node.value})"
+    return text(node, region)
 
 
 def text(node: E.Node, region: Region) -> str:
@@ -106,6 +113,8 @@ def _lookup(node: E.Lookup, region: Region) -> str:
         return f"{name}[{row}]"
     last, extent = region.order[-1]
     whole = node.column.terms == ((last, 1),) and node.column.const == 0
+    if not node.row.axes and isinstance(node.row, E.Literal | E.LetRef):
+        whole = False  # perhaps a number without axes
     if whole and extent == node.table.shape[1] and last not in node.row.axes:
         return f"{name}[{row}[..., 0]]"
     return f"{name}[{row}, {affine(region, node.column.const, dict(node.column.terms))}]"

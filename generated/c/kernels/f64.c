@@ -8,6 +8,7 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_f64)(GGUFSPEC_DEQUANTIZE_ARGS) {

@@ -8,11 +8,20 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_i32)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    for (; n >= 32; n -= 32, src += 128, dst += 32) {
+        store(dst, to_float(load_words(src)));
+        store(dst + 8, to_float(load_words(src + 32)));
+        store(dst + 16, to_float(load_words(src + 64)));
+        store(dst + 24, to_float(load_words(src + 96)));
+    }
+#endif
     for (size_t b = 0; b < n; b++, src += 4, dst += 1) {
         const int32_t v_v = load_i32(src);
         dst[0] = (float)v_v;

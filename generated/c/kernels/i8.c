@@ -8,11 +8,20 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_i8)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    for (; n >= 32; n -= 32, src += 32, dst += 32) {
+        store(dst, to_float(widen_i8(src)));
+        store(dst + 8, to_float(widen_i8(src + 8)));
+        store(dst + 16, to_float(widen_i8(src + 16)));
+        store(dst + 24, to_float(widen_i8(src + 24)));
+    }
+#endif
     for (size_t b = 0; b < n; b++, src += 1, dst += 1) {
         const int32_t v_v = load_i8(src);
         dst[0] = (float)v_v;

@@ -15,31 +15,133 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq1_m)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const f32x8 k = splat(0.125f);
+    const f32x8 k_2 = splat(-0.125f);
+    GGUFSPEC_ALIGNED float all_delta[32];
+    GGUFSPEC_ALIGNED int32_t all_g[32];
+    GGUFSPEC_ALIGNED float all_dl[16];
+    for (size_t b = 0; b < n; b++, src += 56, dst += 256) {
+        const i32x8 w = splat_word(src + 32);
+        const i32x8 w_2 = splat_word(src + 36);
+        const i32x8 w_3 = splat_word(src + 40);
+        const i32x8 w_4 = splat_word(src + 44);
+        stage_floats(all_delta, blend(k, k_2, left_by(w, (i32x8){28, 24, 20, 16, 12, 8, 4, 0})));
+        stage_floats(all_delta + 8, blend(k, k_2, left_by(w_2, (i32x8){28, 24, 20, 16, 12, 8, 4, 0})));
+        stage_floats(all_delta + 16, blend(k, k_2, left_by(w_3, (i32x8){28, 24, 20, 16, 12, 8, 4, 0})));
+        stage_floats(all_delta + 24, blend(k, k_2, left_by(w_4, (i32x8){28, 24, 20, 16, 12, 8, 4, 0})));
+        SETTLED(all_delta);
+        const i32x8 w_5 = widen_u8(src);
+        const i32x8 c_g = (w_5 | left((right_by(w, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 7), 8));
+        const i32x8 w_6 = widen_u8(src + 8);
+        const i32x8 c_g_2 = (w_6 | left((right_by(w_2, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 7), 8));
+        const i32x8 w_7 = widen_u8(src + 16);
+        const i32x8 c_g_3 = (w_7 | left((right_by(w_3, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 7), 8));
+        const i32x8 w_8 = widen_u8(src + 24);
+        const i32x8 c_g_4 = (w_8 | left((right_by(w_4, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 7), 8));
+        stage_ints(all_g, c_g);
+        stage_ints(all_g + 8, c_g_2);
+        stage_ints(all_g + 16, c_g_3);
+        stage_ints(all_g + 24, c_g_4);
+        SETTLED(all_g);
+        const uint16_t w_9 = load_u16(src + 48);
+        const uint16_t w_10 = load_u16(src + 50);
+        const uint16_t w_11 = load_u16(src + 52);
+        const uint16_t w_12 = load_u16(src + 54);
+        const f32x8 v = splat(half_value((uint16_t)((w_9 >> 12) | ((w_10 >> 12) << 4) | ((w_11 >> 12) << 8) | ((w_12 >> 12) << 12))));
+        const f32x8 v_d = v;
+        const i32x8 w_13 = splat_word(src + 48);
+        const i32x8 c_sc = (right_by(w_13, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7);
+        const i32x8 w_14 = splat_word(src + 52);
+        const i32x8 c_sc_2 = (right_by(w_14, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7);
+        stage_floats(all_dl, (v_d * to_float(((2 * c_sc) + 1))));
+        stage_floats(all_dl + 8, (v_d * to_float(((2 * c_sc_2) + 1))));
+        SETTLED(all_dl);
+        for (int i_c = 0; i_c < 4; i_c++) {
+            for (int i_k = 0; i_k < 2; i_k++) {
+                const f32x8 v_2 = splat(all_dl[4 * i_c + 2 * i_k]);
+                const f32x8 v_3 = splat(all_delta[8 * i_c + 4 * i_k]);
+                store(dst + 64 * i_c + 32 * i_k, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k])) + v_3)));
+                const f32x8 v_4 = splat(all_delta[8 * i_c + 4 * i_k + 1]);
+                store(dst + 64 * i_c + 32 * i_k + 8, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 1])) + v_4)));
+                const f32x8 v_5 = splat(all_dl[4 * i_c + 2 * i_k + 1]);
+                const f32x8 v_6 = splat(all_delta[8 * i_c + 4 * i_k + 2]);
+                store(dst + 64 * i_c + 32 * i_k + 16, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 2])) + v_6)));
+                const f32x8 v_7 = splat(all_delta[8 * i_c + 4 * i_k + 3]);
+                store(dst + 64 * i_c + 32 * i_k + 24, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 3])) + v_7)));
+            }
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 56, dst += 256) {
         const int32_t v_dh = (load_u16(src + 48) >> 12) | (load_u16(src + 50) >> 12) << 4 | (load_u16(src + 52) >> 12) << 8 | (load_u16(src + 54) >> 12) << 12;
         const float v_d = half_value((uint16_t)v_dh);
         for (int i_c = 0; i_c < 4; i_c++) {
-            const uint16_t w = load_u16(src + 2 * i_c + 48);
-            for (int i_k = 0; i_k < 4; i_k++) {
-                const int32_t v_sc = ((w >> (3 * i_k)) & 0x7);
-                const float v_dl = (v_d * (float)((2 * v_sc) + 1));
-                const uint8_t w_2 = src[4 * i_c + i_k + 32];
-                for (int i_l = 0; i_l < 2; i_l++) {
-                    const int32_t v_g = src[8 * i_c + 2 * i_k + i_l] | ((w_2 >> (4 * i_l)) & 0x7) << 8;
-                    const int32_t v_down = ((w_2 >> (4 * i_l + 3)) & 0x1);
-                    const float v_delta = (v_down ? -0.125f : 0.125f);
-                    GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                        dst[64 * i_c + i_j + 16 * i_k + 8 * i_l] = (v_dl * ((float)table_iq1s_grid[8 * v_g + i_j] + v_delta));
-                    }
-                }
+            const int32_t v_sc = (load_u16(src + 2 * i_c + 48) & 0x7);
+            const float v_dl = (v_d * (float)((2 * v_sc) + 1));
+            const int32_t v_g = src[8 * i_c] | (src[4 * i_c + 32] & 0x7) << 8;
+            const int32_t v_down = ((src[4 * i_c + 32] >> 3) & 0x1);
+            const float v_delta = (v_down ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j] = (v_dl * ((float)table_iq1s_grid[8 * v_g + i_j] + v_delta));
+            }
+            const int32_t v_g_2 = src[8 * i_c + 1] | ((src[4 * i_c + 32] >> 4) & 0x7) << 8;
+            const int32_t v_down_2 = (src[4 * i_c + 32] >> 7);
+            const float v_delta_2 = (v_down_2 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 8] = (v_dl * ((float)table_iq1s_grid[8 * v_g_2 + i_j] + v_delta_2));
+            }
+            const int32_t v_sc_2 = ((load_u16(src + 2 * i_c + 48) >> 3) & 0x7);
+            const float v_dl_2 = (v_d * (float)((2 * v_sc_2) + 1));
+            const int32_t v_g_3 = src[8 * i_c + 2] | (src[4 * i_c + 33] & 0x7) << 8;
+            const int32_t v_down_3 = ((src[4 * i_c + 33] >> 3) & 0x1);
+            const float v_delta_3 = (v_down_3 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 16] = (v_dl_2 * ((float)table_iq1s_grid[8 * v_g_3 + i_j] + v_delta_3));
+            }
+            const int32_t v_g_4 = src[8 * i_c + 3] | ((src[4 * i_c + 33] >> 4) & 0x7) << 8;
+            const int32_t v_down_4 = (src[4 * i_c + 33] >> 7);
+            const float v_delta_4 = (v_down_4 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 24] = (v_dl_2 * ((float)table_iq1s_grid[8 * v_g_4 + i_j] + v_delta_4));
+            }
+            const int32_t v_sc_3 = ((load_u16(src + 2 * i_c + 48) >> 6) & 0x7);
+            const float v_dl_3 = (v_d * (float)((2 * v_sc_3) + 1));
+            const int32_t v_g_5 = src[8 * i_c + 4] | (src[4 * i_c + 34] & 0x7) << 8;
+            const int32_t v_down_5 = ((src[4 * i_c + 34] >> 3) & 0x1);
+            const float v_delta_5 = (v_down_5 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 32] = (v_dl_3 * ((float)table_iq1s_grid[8 * v_g_5 + i_j] + v_delta_5));
+            }
+            const int32_t v_g_6 = src[8 * i_c + 5] | ((src[4 * i_c + 34] >> 4) & 0x7) << 8;
+            const int32_t v_down_6 = (src[4 * i_c + 34] >> 7);
+            const float v_delta_6 = (v_down_6 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 40] = (v_dl_3 * ((float)table_iq1s_grid[8 * v_g_6 + i_j] + v_delta_6));
+            }
+            const int32_t v_sc_4 = ((load_u16(src + 2 * i_c + 48) >> 9) & 0x7);
+            const float v_dl_4 = (v_d * (float)((2 * v_sc_4) + 1));
+            const int32_t v_g_7 = src[8 * i_c + 6] | (src[4 * i_c + 35] & 0x7) << 8;
+            const int32_t v_down_7 = ((src[4 * i_c + 35] >> 3) & 0x1);
+            const float v_delta_7 = (v_down_7 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 48] = (v_dl_4 * ((float)table_iq1s_grid[8 * v_g_7 + i_j] + v_delta_7));
+            }
+            const int32_t v_g_8 = src[8 * i_c + 7] | ((src[4 * i_c + 35] >> 4) & 0x7) << 8;
+            const int32_t v_down_8 = (src[4 * i_c + 35] >> 7);
+            const float v_delta_8 = (v_down_8 ? -0.125f : 0.125f);
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[64 * i_c + i_j + 56] = (v_dl_4 * ((float)table_iq1s_grid[8 * v_g_8 + i_j] + v_delta_8));
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq1_m)(GGUFSPEC_UNPACK_ARGS) {

@@ -13,27 +13,79 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq1_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const f32x8 k = splat(0.125f);
+    const f32x8 k_2 = splat(-0.125f);
+    GGUFSPEC_ALIGNED float all_delta[8];
+    GGUFSPEC_ALIGNED int32_t all_g[32];
+    GGUFSPEC_ALIGNED float all_dl[8];
+    for (size_t b = 0; b < n; b++, src += 50, dst += 256) {
+        const i32x8 w = widen_u16(src + 34);
+        stage_floats(all_delta, blend(k, k_2, left(w, 16)));
+        SETTLED(all_delta);
+        const i32x8 w_2 = widen_u8(src + 2);
+        const i32x8 w_3 = splat_word(src + 34);
+        const i32x8 c_g = (w_2 | left((right_by(w_3, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7), 8));
+        const i32x8 w_4 = widen_u8(src + 10);
+        const i32x8 w_5 = splat_word(src + 38);
+        const i32x8 c_g_2 = (w_4 | left((right_by(w_5, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7), 8));
+        const i32x8 w_6 = widen_u8(src + 18);
+        const i32x8 w_7 = splat_word(src + 42);
+        const i32x8 c_g_3 = (w_6 | left((right_by(w_7, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7), 8));
+        const i32x8 w_8 = widen_u8(src + 26);
+        const i32x8 w_9 = splat_word(src + 46);
+        const i32x8 c_g_4 = (w_8 | left((right_by(w_9, (i32x8){0, 3, 6, 9, 16, 19, 22, 25}) & 7), 8));
+        stage_ints(all_g, c_g);
+        stage_ints(all_g + 8, c_g_2);
+        stage_ints(all_g + 16, c_g_3);
+        stage_ints(all_g + 24, c_g_4);
+        SETTLED(all_g);
+        const f32x8 v_d = splat_half(src);
+        const i32x8 c_sc = (right(w, 12) & 7);
+        stage_floats(all_dl, (v_d * to_float(((2 * c_sc) + 1))));
+        SETTLED(all_dl);
+        for (int i_b = 0; i_b < 8; i_b++) {
+            const f32x8 v = splat(all_dl[i_b]);
+            const f32x8 v_2 = splat(all_delta[i_b]);
+            store(dst + 32 * i_b, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b])) + v_2)));
+            store(dst + 32 * i_b + 8, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 1])) + v_2)));
+            store(dst + 32 * i_b + 16, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 2])) + v_2)));
+            store(dst + 32 * i_b + 24, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 3])) + v_2)));
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 50, dst += 256) {
         const float v_d = half_value(load_u16(src));
         for (int i_b = 0; i_b < 8; i_b++) {
             const int32_t v_sc = ((load_u16(src + 2 * i_b + 34) >> 12) & 0x7);
             const float v_dl = (v_d * (float)((2 * v_sc) + 1));
-            const uint16_t w = load_u16(src + 2 * i_b + 34);
+            const int32_t v_g = src[4 * i_b + 2] | (load_u16(src + 2 * i_b + 34) & 0x7) << 8;
             const int32_t v_down = (load_u16(src + 2 * i_b + 34) >> 15);
             const float v_delta = (v_down ? -0.125f : 0.125f);
-            for (int i_l = 0; i_l < 4; i_l++) {
-                const int32_t v_g = src[4 * i_b + i_l + 2] | ((w >> (3 * i_l)) & 0x7) << 8;
-                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                    dst[32 * i_b + i_j + 8 * i_l] = (v_dl * ((float)table_iq1s_grid[8 * v_g + i_j] + v_delta));
-                }
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j] = (v_dl * ((float)table_iq1s_grid[8 * v_g + i_j] + v_delta));
+            }
+            const int32_t v_g_2 = src[4 * i_b + 3] | ((load_u16(src + 2 * i_b + 34) >> 3) & 0x7) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 8] = (v_dl * ((float)table_iq1s_grid[8 * v_g_2 + i_j] + v_delta));
+            }
+            const int32_t v_g_3 = src[4 * i_b + 4] | ((load_u16(src + 2 * i_b + 34) >> 6) & 0x7) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 16] = (v_dl * ((float)table_iq1s_grid[8 * v_g_3 + i_j] + v_delta));
+            }
+            const int32_t v_g_4 = src[4 * i_b + 5] | ((load_u16(src + 2 * i_b + 34) >> 9) & 0x7) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 24] = (v_dl * ((float)table_iq1s_grid[8 * v_g_4 + i_j] + v_delta));
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq1_s)(GGUFSPEC_UNPACK_ARGS) {

@@ -12,29 +12,82 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq2_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    GGUFSPEC_ALIGNED int32_t all_g[32];
+    const f32x8 k = splat(0.5f);
+    const f32x8 k_2 = splat(0.25f);
+    GGUFSPEC_ALIGNED float all_db[16];
+    for (size_t b = 0; b < n; b++, src += 82, dst += 256) {
+        const i32x8 w = widen_u8(src + 2);
+        const i32x8 w_2 = splat_word(src + 66);
+        const i32x8 c_g = (w | left((right_by(w_2, (i32x8){0, 2, 4, 6, 8, 10, 12, 14}) & 3), 8));
+        const i32x8 w_3 = widen_u8(src + 10);
+        const i32x8 c_g_2 = (w_3 | (right_by(w_2, (i32x8){8, 10, 12, 14, 16, 18, 20, 22}) & 768));
+        const i32x8 w_4 = widen_u8(src + 18);
+        const i32x8 w_5 = splat_word(src + 70);
+        const i32x8 c_g_3 = (w_4 | left((right_by(w_5, (i32x8){0, 2, 4, 6, 8, 10, 12, 14}) & 3), 8));
+        const i32x8 w_6 = widen_u8(src + 26);
+        const i32x8 c_g_4 = (w_6 | (right_by(w_5, (i32x8){8, 10, 12, 14, 16, 18, 20, 22}) & 768));
+        stage_ints(all_g, c_g);
+        stage_ints(all_g + 8, c_g_2);
+        stage_ints(all_g + 16, c_g_3);
+        stage_ints(all_g + 24, c_g_4);
+        SETTLED(all_g);
+        const f32x8 v_d = splat_half(src);
+        const i32x8 w_7 = splat_word(src + 74);
+        const i32x8 c_sc = (right_by(w_7, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15);
+        const i32x8 w_8 = splat_word(src + 78);
+        const i32x8 c_sc_2 = (right_by(w_8, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15);
+        stage_floats(all_db, ((v_d * (k + to_float(c_sc))) * k_2));
+        stage_floats(all_db + 8, ((v_d * (k + to_float(c_sc_2))) * k_2));
+        SETTLED(all_db);
+        for (int i_b = 0; i_b < 8; i_b++) {
+            const f32x8 v = splat(all_db[2 * i_b]);
+            const i32x8 w_9 = splat_word(src + 4 * i_b + 34);
+            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b]))), top_bit(left_by(w_9, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
+            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 1]))), top_bit(left_by(w_9, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
+            const f32x8 v_2 = splat(all_db[2 * i_b + 1]);
+            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 2]))), top_bit(left_by(w_9, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
+            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 3]))), top_bit(left_by(w_9, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 82, dst += 256) {
         const float v_d = half_value(load_u16(src));
         for (int i_b = 0; i_b < 8; i_b++) {
-            const uint8_t w = src[i_b + 74];
-            const uint8_t w_2 = src[i_b + 66];
-            for (int i_h = 0; i_h < 2; i_h++) {
-                const int32_t v_sc = ((w >> (4 * i_h)) & 0xf);
-                const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.25f);
-                for (int i_l = 0; i_l < 2; i_l++) {
-                    const int32_t v_g = src[4 * i_b + 2 * i_h + i_l + 2] | ((w_2 >> (4 * i_h + 2 * i_l)) & 0x3) << 8;
-                    const int32_t v_s = src[4 * i_b + 2 * i_h + i_l + 34];
-                    GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                        dst[32 * i_b + 16 * i_h + i_j + 8 * i_l] = ((v_db * (float)table_iq2s_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j)) & 1)));
-                    }
-                }
+            const int32_t v_sc = (src[i_b + 74] & 0xf);
+            const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.25f);
+            const int32_t v_g = src[4 * i_b + 2] | (src[i_b + 66] & 0x3) << 8;
+            const int32_t v_s = src[4 * i_b + 34];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2s_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j)) & 1)));
+            }
+            const int32_t v_g_2 = src[4 * i_b + 3] | ((src[i_b + 66] >> 2) & 0x3) << 8;
+            const int32_t v_s_2 = src[4 * i_b + 35];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2s_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j)) & 1)));
+            }
+            const int32_t v_sc_2 = (src[i_b + 74] >> 4);
+            const float v_db_2 = ((v_d * (0.5f + (float)v_sc_2)) * 0.25f);
+            const int32_t v_g_3 = src[4 * i_b + 4] | ((src[i_b + 66] >> 4) & 0x3) << 8;
+            const int32_t v_s_3 = src[4 * i_b + 36];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 16] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_4 = src[4 * i_b + 5] | (src[i_b + 66] >> 6) << 8;
+            const int32_t v_s_4 = src[4 * i_b + 37];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 24] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j)) & 1)));
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq2_s)(GGUFSPEC_UNPACK_ARGS) {
@@ -54,7 +107,7 @@ void GGUFSPEC_KERNEL(unpack_iq2_s)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
-                    a_s[4 * i_b + 2 * i_h + i_l] = (uint8_t)(src[4 * i_b + 2 * i_h + i_l + 34]);
+                    a_s[4 * i_b + 2 * i_h + i_l] = src[4 * i_b + 2 * i_h + i_l + 34];
                 }
             }
         }

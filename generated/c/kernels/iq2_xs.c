@@ -12,29 +12,65 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq2_xs)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const f32x8 k = splat(0.5f);
+    const f32x8 k_2 = splat(0.25f);
+    GGUFSPEC_ALIGNED float all_db[16];
+    for (size_t b = 0; b < n; b++, src += 74, dst += 256) {
+        const f32x8 v_d = splat_half(src);
+        const i32x8 w = splat_word(src + 66);
+        const i32x8 c_sc = (right_by(w, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15);
+        const i32x8 w_2 = splat_word(src + 70);
+        const i32x8 c_sc_2 = (right_by(w_2, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15);
+        stage_floats(all_db, ((v_d * (k + to_float(c_sc))) * k_2));
+        stage_floats(all_db + 8, ((v_d * (k + to_float(c_sc_2))) * k_2));
+        SETTLED(all_db);
+        for (int i_b = 0; i_b < 8; i_b++) {
+            const f32x8 v = splat(all_db[2 * i_b]);
+            const uint16_t w_3 = load_u16(src + 8 * i_b + 2);
+            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2xs_grid + 8 * (w_3 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_3 >> 9))));
+            const uint16_t w_4 = load_u16(src + 8 * i_b + 4);
+            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2xs_grid + 8 * (w_4 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_4 >> 9))));
+            const f32x8 v_2 = splat(all_db[2 * i_b + 1]);
+            const uint16_t w_5 = load_u16(src + 8 * i_b + 6);
+            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8 * (w_5 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_5 >> 9))));
+            const uint16_t w_6 = load_u16(src + 8 * i_b + 8);
+            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8 * (w_6 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_6 >> 9))));
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 74, dst += 256) {
         const float v_d = half_value(load_u16(src));
         for (int i_b = 0; i_b < 8; i_b++) {
-            const uint8_t w = src[i_b + 66];
-            for (int i_h = 0; i_h < 2; i_h++) {
-                const int32_t v_sc = ((w >> (4 * i_h)) & 0xf);
-                const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.25f);
-                for (int i_l = 0; i_l < 2; i_l++) {
-                    const int32_t v_g = (load_u16(src + 8 * i_b + 4 * i_h + 2 * i_l + 2) & 0x1ff);
-                    const int32_t v_s = (load_u16(src + 8 * i_b + 4 * i_h + 2 * i_l + 2) >> 9);
-                    const int32_t v_t = table_ksigns[v_s];
-                    GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                        dst[32 * i_b + 16 * i_h + i_j + 8 * i_l] = ((v_db * (float)table_iq2xs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
-                    }
+            const int32_t v_sc = (src[i_b + 66] & 0xf);
+            const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.25f);
+            for (int i_l = 0; i_l < 2; i_l++) {
+                const int32_t v_g = (load_u16(src + 8 * i_b + 2 * i_l + 2) & 0x1ff);
+                const int32_t v_s = (load_u16(src + 8 * i_b + 2 * i_l + 2) >> 9);
+                const int32_t v_t = table_ksigns[v_s];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                    dst[32 * i_b + i_j + 8 * i_l] = ((v_db * (float)table_iq2xs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
+                }
+            }
+            const int32_t v_sc_2 = (src[i_b + 66] >> 4);
+            const float v_db_2 = ((v_d * (0.5f + (float)v_sc_2)) * 0.25f);
+            for (int i_l = 0; i_l < 2; i_l++) {
+                const int32_t v_g_2 = (load_u16(src + 8 * i_b + 2 * i_l + 6) & 0x1ff);
+                const int32_t v_s_2 = (load_u16(src + 8 * i_b + 2 * i_l + 6) >> 9);
+                const int32_t v_t_2 = table_ksigns[v_s_2];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                    dst[32 * i_b + i_j + 8 * i_l + 16] = ((v_db_2 * (float)table_iq2xs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j)) & 1)));
                 }
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq2_xs)(GGUFSPEC_UNPACK_ARGS) {

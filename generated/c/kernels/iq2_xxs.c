@@ -4,35 +4,69 @@
 
 /* IQ2_XXS: grid of 256 rows of 8 magnitudes, 7-bit sign words, 4-bit scales.
  *
- * g[b,l] = qs.grid[b, l]
- * s[b,l] = qs.aux[b] bits 7*l, 7 wide
- * sc[b] = qs.aux[b] bits 28..31
+ * g[b,l] = qs[b].grid[l]
+ * s[b,l] = qs[b].aux bits 7*l, 7 wide
+ * sc[b] = qs[b].aux bits 28..31
  * db = d * (0.5 + sc) * 0.25
  * x = db * iq2xxs_grid[g, j] * sign(bit(ksigns[s], j))
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq2_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const f32x8 k = splat(0.5f);
+    const f32x8 k_2 = splat(0.25f);
+    for (size_t b = 0; b < n; b++, src += 66, dst += 256) {
+        const f32x8 v_d = splat_half(src);
+        for (int i_b = 0; i_b < 8; i_b++) {
+            const uint32_t w = load_u32(src + 8 * i_b + 6);
+            const i32x8 v = splat_int((w >> 28));
+            const f32x8 v_2 = to_float(v);
+            const f32x8 v_db = ((v_d * (k + v_2)) * k_2);
+            store(dst + 32 * i_b, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 2]))), load_words(signs_ksigns + 8 * (w & 0x7f))));
+            store(dst + 32 * i_b + 8, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 3]))), load_words(signs_ksigns + 8 * (w >> (7) & 0x7f))));
+            store(dst + 32 * i_b + 16, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 4]))), load_words(signs_ksigns + 8 * (w >> (14) & 0x7f))));
+            store(dst + 32 * i_b + 24, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 5]))), load_words(signs_ksigns + 8 * (w >> (21) & 0x7f))));
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 66, dst += 256) {
         const float v_d = half_value(load_u16(src));
         for (int i_b = 0; i_b < 8; i_b++) {
             const int32_t v_sc = (load_u32(src + 8 * i_b + 6) >> 28);
             const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.25f);
-            const uint32_t w = load_u32(src + 8 * i_b + 6);
-            for (int i_l = 0; i_l < 4; i_l++) {
-                const int32_t v_g = src[8 * i_b + i_l + 2];
-                const int32_t v_s = ((w >> (7 * i_l)) & 0x7f);
-                const int32_t v_t = table_ksigns[v_s];
-                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                    dst[32 * i_b + i_j + 8 * i_l] = ((v_db * (float)table_iq2xxs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
-                }
+            const int32_t v_g = src[8 * i_b + 2];
+            const int32_t v_s = (load_u32(src + 8 * i_b + 6) & 0x7f);
+            const int32_t v_t = table_ksigns[v_s];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2xxs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
+            }
+            const int32_t v_g_2 = src[8 * i_b + 3];
+            const int32_t v_s_2 = ((load_u32(src + 8 * i_b + 6) >> 7) & 0x7f);
+            const int32_t v_t_2 = table_ksigns[v_s_2];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_3 = src[8 * i_b + 4];
+            const int32_t v_s_3 = ((load_u32(src + 8 * i_b + 6) >> 14) & 0x7f);
+            const int32_t v_t_3 = table_ksigns[v_s_3];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 16] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_t_3 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_4 = src[8 * i_b + 5];
+            const int32_t v_s_4 = ((load_u32(src + 8 * i_b + 6) >> 21) & 0x7f);
+            const int32_t v_t_4 = table_ksigns[v_s_4];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
+                dst[32 * i_b + i_j + 24] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_t_4 >> (i_j)) & 1)));
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq2_xxs)(GGUFSPEC_UNPACK_ARGS) {
@@ -44,7 +78,7 @@ void GGUFSPEC_KERNEL(unpack_iq2_xxs)(GGUFSPEC_UNPACK_ARGS) {
         a_d[0] = load_u16(src);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
-                a_g[4 * i_b + i_l] = (uint8_t)(src[8 * i_b + i_l + 2]);
+                a_g[4 * i_b + i_l] = src[8 * i_b + i_l + 2];
             }
         }
         for (int i_b = 0; i_b < 8; i_b++) {

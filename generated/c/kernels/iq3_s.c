@@ -12,31 +12,142 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq3_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    GGUFSPEC_ALIGNED int32_t all_g[64];
+    GGUFSPEC_ALIGNED float all_db[8];
     for (size_t b = 0; b < n; b++, src += 110, dst += 256) {
-        const float v_d = half_value(load_u16(src));
+        const i32x8 w = widen_u8(src + 2);
+        const i32x8 w_2 = splat_word(src + 66);
+        const i32x8 c_g = (w | (left_by(w_2, (i32x8){8, 7, 6, 5, 4, 3, 2, 1}) & 256));
+        const i32x8 w_3 = widen_u8(src + 10);
+        const i32x8 c_g_2 = (w_3 | (right_by(w_2, (i32x8){0, 1, 2, 3, 4, 5, 6, 7}) & 256));
+        const i32x8 w_4 = widen_u8(src + 18);
+        const i32x8 c_g_3 = (w_4 | (right_by(w_2, (i32x8){8, 9, 10, 11, 12, 13, 14, 15}) & 256));
+        const i32x8 w_5 = widen_u8(src + 26);
+        const i32x8 c_g_4 = (w_5 | (right_by(w_2, (i32x8){16, 17, 18, 19, 20, 21, 22, 23}) & 256));
+        const i32x8 w_6 = widen_u8(src + 34);
+        const i32x8 w_7 = splat_word(src + 70);
+        const i32x8 c_g_5 = (w_6 | (left_by(w_7, (i32x8){8, 7, 6, 5, 4, 3, 2, 1}) & 256));
+        const i32x8 w_8 = widen_u8(src + 42);
+        const i32x8 c_g_6 = (w_8 | (right_by(w_7, (i32x8){0, 1, 2, 3, 4, 5, 6, 7}) & 256));
+        const i32x8 w_9 = widen_u8(src + 50);
+        const i32x8 c_g_7 = (w_9 | (right_by(w_7, (i32x8){8, 9, 10, 11, 12, 13, 14, 15}) & 256));
+        const i32x8 w_10 = widen_u8(src + 58);
+        const i32x8 c_g_8 = (w_10 | (right_by(w_7, (i32x8){16, 17, 18, 19, 20, 21, 22, 23}) & 256));
+        stage_ints(all_g, c_g);
+        stage_ints(all_g + 8, c_g_2);
+        stage_ints(all_g + 16, c_g_3);
+        stage_ints(all_g + 24, c_g_4);
+        stage_ints(all_g + 32, c_g_5);
+        stage_ints(all_g + 40, c_g_6);
+        stage_ints(all_g + 48, c_g_7);
+        stage_ints(all_g + 56, c_g_8);
+        SETTLED(all_g);
+        const f32x8 v_d = splat_half(src);
+        const i32x8 w_11 = splat_word(src + 106);
+        const i32x8 c_sc = (right_by(w_11, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15);
+        stage_floats(all_db, (v_d * to_float((1 + (2 * c_sc)))));
+        SETTLED(all_db);
         for (int i_c = 0; i_c < 4; i_c++) {
-            const uint8_t w = src[i_c + 106];
             for (int i_h = 0; i_h < 2; i_h++) {
-                const int32_t v_sc = ((w >> (4 * i_h)) & 0xf);
-                const float v_db = (v_d * (float)(1 + (2 * v_sc)));
-                const uint8_t w_2 = src[2 * i_c + i_h + 66];
-                for (int i_l = 0; i_l < 4; i_l++) {
-                    const int32_t v_s = src[8 * i_c + 4 * i_h + i_l + 74];
-                    for (int i_k = 0; i_k < 2; i_k++) {
-                        const int32_t v_g = src[16 * i_c + 8 * i_h + i_k + 2 * i_l + 2] | ((w_2 >> (i_k + 2 * i_l)) & 0x1) << 8;
-                        GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                            dst[64 * i_c + 32 * i_h + i_j + 4 * i_k + 8 * i_l] = ((v_db * (float)table_iq3s_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j + 4 * i_k)) & 1)));
-                        }
-                    }
-                }
+                const f32x8 v = splat(all_db[2 * i_c + i_h]);
+                const i32x8 w_12 = splat_word(src + 8 * i_c + 4 * i_h + 74);
+                store(dst + 64 * i_c + 32 * i_h, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 1])), top_bit(left_by(w_12, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
+                store(dst + 64 * i_c + 32 * i_h + 8, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 2], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 3])), top_bit(left_by(w_12, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
+                store(dst + 64 * i_c + 32 * i_h + 16, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 4], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 5])), top_bit(left_by(w_12, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
+                store(dst + 64 * i_c + 32 * i_h + 24, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 6], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 7])), top_bit(left_by(w_12, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
             }
         }
     }
+#else
+    for (size_t b = 0; b < n; b++, src += 110, dst += 256) {
+        const float v_d = half_value(load_u16(src));
+        for (int i_c = 0; i_c < 4; i_c++) {
+            const int32_t v_sc = (src[i_c + 106] & 0xf);
+            const float v_db = (v_d * (float)(1 + (2 * v_sc)));
+            const int32_t v_g = src[16 * i_c + 2] | (src[2 * i_c + 66] & 0x1) << 8;
+            const int32_t v_s = src[8 * i_c + 74];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j] = ((v_db * (float)table_iq3s_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j)) & 1)));
+            }
+            const int32_t v_g_2 = src[16 * i_c + 3] | ((src[2 * i_c + 66] >> 1) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 4] = ((v_db * (float)table_iq3s_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_s >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_3 = src[16 * i_c + 4] | ((src[2 * i_c + 66] >> 2) & 0x1) << 8;
+            const int32_t v_s_2 = src[8 * i_c + 75];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 8] = ((v_db * (float)table_iq3s_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_4 = src[16 * i_c + 5] | ((src[2 * i_c + 66] >> 3) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 12] = ((v_db * (float)table_iq3s_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_5 = src[16 * i_c + 6] | ((src[2 * i_c + 66] >> 4) & 0x1) << 8;
+            const int32_t v_s_3 = src[8 * i_c + 76];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 16] = ((v_db * (float)table_iq3s_grid[4 * v_g_5 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_6 = src[16 * i_c + 7] | ((src[2 * i_c + 66] >> 5) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 20] = ((v_db * (float)table_iq3s_grid[4 * v_g_6 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_7 = src[16 * i_c + 8] | ((src[2 * i_c + 66] >> 6) & 0x1) << 8;
+            const int32_t v_s_4 = src[8 * i_c + 77];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 24] = ((v_db * (float)table_iq3s_grid[4 * v_g_7 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_8 = src[16 * i_c + 9] | (src[2 * i_c + 66] >> 7) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 28] = ((v_db * (float)table_iq3s_grid[4 * v_g_8 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_sc_2 = (src[i_c + 106] >> 4);
+            const float v_db_2 = (v_d * (float)(1 + (2 * v_sc_2)));
+            const int32_t v_g_9 = src[16 * i_c + 10] | (src[2 * i_c + 67] & 0x1) << 8;
+            const int32_t v_s_5 = src[8 * i_c + 78];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 32] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_9 + i_j]) * (float)(1 - 2 * ((v_s_5 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_10 = src[16 * i_c + 11] | ((src[2 * i_c + 67] >> 1) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 36] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_10 + i_j]) * (float)(1 - 2 * ((v_s_5 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_11 = src[16 * i_c + 12] | ((src[2 * i_c + 67] >> 2) & 0x1) << 8;
+            const int32_t v_s_6 = src[8 * i_c + 79];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 40] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_11 + i_j]) * (float)(1 - 2 * ((v_s_6 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_12 = src[16 * i_c + 13] | ((src[2 * i_c + 67] >> 3) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 44] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_12 + i_j]) * (float)(1 - 2 * ((v_s_6 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_13 = src[16 * i_c + 14] | ((src[2 * i_c + 67] >> 4) & 0x1) << 8;
+            const int32_t v_s_7 = src[8 * i_c + 80];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 48] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_13 + i_j]) * (float)(1 - 2 * ((v_s_7 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_14 = src[16 * i_c + 15] | ((src[2 * i_c + 67] >> 5) & 0x1) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 52] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_14 + i_j]) * (float)(1 - 2 * ((v_s_7 >> (i_j + 4)) & 1)));
+            }
+            const int32_t v_g_15 = src[16 * i_c + 16] | ((src[2 * i_c + 67] >> 6) & 0x1) << 8;
+            const int32_t v_s_8 = src[8 * i_c + 81];
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 56] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_15 + i_j]) * (float)(1 - 2 * ((v_s_8 >> (i_j)) & 1)));
+            }
+            const int32_t v_g_16 = src[16 * i_c + 17] | (src[2 * i_c + 67] >> 7) << 8;
+            GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                dst[64 * i_c + i_j + 60] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_16 + i_j]) * (float)(1 - 2 * ((v_s_8 >> (i_j + 4)) & 1)));
+            }
+        }
+    }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq3_s)(GGUFSPEC_UNPACK_ARGS) {
@@ -58,7 +169,7 @@ void GGUFSPEC_KERNEL(unpack_iq3_s)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 4; i_l++) {
-                    a_s[8 * i_c + 4 * i_h + i_l] = (uint8_t)(src[8 * i_c + 4 * i_h + i_l + 74]);
+                    a_s[8 * i_c + 4 * i_h + i_l] = src[8 * i_c + 4 * i_h + i_l + 74];
                 }
             }
         }

@@ -12,29 +12,71 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const f32x8 k = splat(0.5f);
+    GGUFSPEC_ALIGNED float all_db[8];
+    for (size_t b = 0; b < n; b++, src += 98, dst += 256) {
+        const f32x8 v_d = splat_half(src);
+        const i32x8 w = load_words(src + 68);
+        const i32x8 c_sc = (right(w, 12) & 15);
+        stage_floats(all_db, ((v_d * (k + to_float(c_sc))) * k));
+        SETTLED(all_db);
+        for (int i_b = 0; i_b < 8; i_b++) {
+            const f32x8 v = splat(all_db[i_b]);
+            const uint32_t w_2 = load_u32(src + 4 * i_b + 66);
+            store(dst + 32 * i_b, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 2], floats_iq3xxs_grid + 4 * src[8 * i_b + 3])), load_words(signs_ksigns + 8 * (w_2 & 0x7f))));
+            store(dst + 32 * i_b + 8, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 4], floats_iq3xxs_grid + 4 * src[8 * i_b + 5])), load_words(signs_ksigns + 8 * (w_2 >> (7) & 0x7f))));
+            store(dst + 32 * i_b + 16, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 6], floats_iq3xxs_grid + 4 * src[8 * i_b + 7])), load_words(signs_ksigns + 8 * (w_2 >> (14) & 0x7f))));
+            store(dst + 32 * i_b + 24, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 8], floats_iq3xxs_grid + 4 * src[8 * i_b + 9])), load_words(signs_ksigns + 8 * (w_2 >> (21) & 0x7f))));
+        }
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 98, dst += 256) {
         const float v_d = half_value(load_u16(src));
         for (int i_b = 0; i_b < 8; i_b++) {
             const int32_t v_sc = (load_u32(src + 4 * i_b + 66) >> 28);
             const float v_db = ((v_d * (0.5f + (float)v_sc)) * 0.5f);
-            const uint32_t w = load_u32(src + 4 * i_b + 66);
-            for (int i_l = 0; i_l < 4; i_l++) {
-                const int32_t v_s = ((w >> (7 * i_l)) & 0x7f);
-                const int32_t v_t = table_ksigns[v_s];
-                for (int i_k = 0; i_k < 2; i_k++) {
-                    const int32_t v_g = src[8 * i_b + i_k + 2 * i_l + 2];
-                    GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                        dst[32 * i_b + i_j + 4 * i_k + 8 * i_l] = ((v_db * (float)table_iq3xxs_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j + 4 * i_k)) & 1)));
-                    }
+            const int32_t v_s = (load_u32(src + 4 * i_b + 66) & 0x7f);
+            const int32_t v_t = table_ksigns[v_s];
+            for (int i_k = 0; i_k < 2; i_k++) {
+                const int32_t v_g = src[8 * i_b + i_k + 2];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                    dst[32 * i_b + i_j + 4 * i_k] = ((v_db * (float)table_iq3xxs_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j + 4 * i_k)) & 1)));
+                }
+            }
+            const int32_t v_s_2 = ((load_u32(src + 4 * i_b + 66) >> 7) & 0x7f);
+            const int32_t v_t_2 = table_ksigns[v_s_2];
+            for (int i_k = 0; i_k < 2; i_k++) {
+                const int32_t v_g_2 = src[8 * i_b + i_k + 4];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                    dst[32 * i_b + i_j + 4 * i_k + 8] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j + 4 * i_k)) & 1)));
+                }
+            }
+            const int32_t v_s_3 = ((load_u32(src + 4 * i_b + 66) >> 14) & 0x7f);
+            const int32_t v_t_3 = table_ksigns[v_s_3];
+            for (int i_k = 0; i_k < 2; i_k++) {
+                const int32_t v_g_3 = src[8 * i_b + i_k + 6];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                    dst[32 * i_b + i_j + 4 * i_k + 16] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_t_3 >> (i_j + 4 * i_k)) & 1)));
+                }
+            }
+            const int32_t v_s_4 = ((load_u32(src + 4 * i_b + 66) >> 21) & 0x7f);
+            const int32_t v_t_4 = table_ksigns[v_s_4];
+            for (int i_k = 0; i_k < 2; i_k++) {
+                const int32_t v_g_4 = src[8 * i_b + i_k + 8];
+                GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
+                    dst[32 * i_b + i_j + 4 * i_k + 24] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_t_4 >> (i_j + 4 * i_k)) & 1)));
                 }
             }
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq3_xxs)(GGUFSPEC_UNPACK_ARGS) {
@@ -47,7 +89,7 @@ void GGUFSPEC_KERNEL(unpack_iq3_xxs)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 for (int i_k = 0; i_k < 2; i_k++) {
-                    a_g[8 * i_b + i_k + 2 * i_l] = (uint8_t)(src[8 * i_b + i_k + 2 * i_l + 2]);
+                    a_g[8 * i_b + i_k + 2 * i_l] = src[8 * i_b + i_k + 2 * i_l + 2];
                 }
             }
         }

@@ -9,20 +9,39 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq4_nl)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    const u8x32 k = twice(table_kvalues_iq4nl);
+    const u8x32 k_2 = (u8x32){128, 128, 128, 0, 128, 128, 128, 1, 128, 128, 128, 2, 128, 128, 128, 3, 128, 128, 128, 4, 128, 128, 128, 5, 128, 128, 128, 6, 128, 128, 128, 7};
+    const u8x32 k_3 = (u8x32){128, 128, 128, 8, 128, 128, 128, 9, 128, 128, 128, 10, 128, 128, 128, 11, 128, 128, 128, 12, 128, 128, 128, 13, 128, 128, 128, 14, 128, 128, 128, 15};
+    for (size_t b = 0; b < n; b++, src += 18, dst += 32) {
+        const f32x8 v_d = splat_half(src);
+        const u8x32 w = twice(src + 2);
+        const u8x32 found = shuffle(k, w & splat_byte(0xf));
+        store(dst, (v_d * to_float(((i32x8)shuffle(found, k_2) >> 24))));
+        store(dst + 8, (v_d * to_float(((i32x8)shuffle(found, k_3) >> 24))));
+        const u8x32 found_2 = shuffle(k, right_bytes(w, 4) & splat_byte(0xf));
+        store(dst + 16, (v_d * to_float(((i32x8)shuffle(found_2, k_2) >> 24))));
+        store(dst + 24, (v_d * to_float(((i32x8)shuffle(found_2, k_3) >> 24))));
+    }
+#else
     for (size_t b = 0; b < n; b++, src += 18, dst += 32) {
         const float v_d = half_value(load_u16(src));
-        for (int i_h = 0; i_h < 2; i_h++) {
-            GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
-                const int32_t v_q = ((src[i_l + 2] >> (4 * i_h)) & 0xf);
-                dst[16 * i_h + i_l] = (v_d * (float)table_kvalues_iq4nl[v_q]);
-            }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q = (src[i_l + 2] & 0xf);
+            dst[i_l] = (v_d * (float)table_kvalues_iq4nl[v_q]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_2 = (src[i_l + 2] >> 4);
+            dst[i_l + 16] = (v_d * (float)table_kvalues_iq4nl[v_q_2]);
         }
     }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq4_nl)(GGUFSPEC_UNPACK_ARGS) {

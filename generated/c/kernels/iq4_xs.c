@@ -11,28 +11,122 @@
  */
 #include "kernel.h"
 #include "kernels.h"
+#include "simd.h"
 #include "tables.h"
 
 void GGUFSPEC_KERNEL(dequantize_iq4_xs)(GGUFSPEC_DEQUANTIZE_ARGS) {
     (void)row;
     (void)tail;
+#if GGUFSPEC_WIDE
+    GGUFSPEC_ALIGNED float all_dl[8];
+    const u8x32 k = twice(table_kvalues_iq4nl);
+    const u8x32 k_2 = (u8x32){128, 128, 128, 0, 128, 128, 128, 1, 128, 128, 128, 2, 128, 128, 128, 3, 128, 128, 128, 4, 128, 128, 128, 5, 128, 128, 128, 6, 128, 128, 128, 7};
+    const u8x32 k_3 = (u8x32){128, 128, 128, 8, 128, 128, 128, 9, 128, 128, 128, 10, 128, 128, 128, 11, 128, 128, 128, 12, 128, 128, 128, 13, 128, 128, 128, 14, 128, 128, 128, 15};
     for (size_t b = 0; b < n; b++, src += 136, dst += 256) {
-        const float v_d = half_value(load_u16(src));
-        const uint16_t w_2 = load_u16(src + 2);
+        const f32x8 v_d = splat_half(src);
+        const i32x8 w = splat_word(src + 4);
+        const i32x8 w_2 = splat_word(src + 2);
+        const i32x8 c_sc = ((right_by(w, (i32x8){0, 4, 8, 12, 16, 20, 24, 28}) & 15) | left((right_by(w_2, (i32x8){0, 2, 4, 6, 8, 10, 12, 14}) & 3), 4));
+        stage_floats(all_dl, (v_d * to_float((c_sc - 32))));
+        SETTLED(all_dl);
         for (int i_a = 0; i_a < 4; i_a++) {
-            const uint8_t w = src[i_a + 4];
             for (int i_b = 0; i_b < 2; i_b++) {
-                const int32_t v_sc = ((w >> (4 * i_b)) & 0xf) | ((w_2 >> (4 * i_a + 2 * i_b)) & 0x3) << 4;
-                const float v_dl = (v_d * (float)(v_sc - 32));
-                for (int i_h = 0; i_h < 2; i_h++) {
-                    GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
-                        const int32_t v_q = ((src[32 * i_a + 16 * i_b + i_l + 8] >> (4 * i_h)) & 0xf);
-                        dst[64 * i_a + 32 * i_b + 16 * i_h + i_l] = (v_dl * (float)table_kvalues_iq4nl[v_q]);
-                    }
-                }
+                const f32x8 v = splat(all_dl[2 * i_a + i_b]);
+                const u8x32 w_3 = twice(src + 32 * i_a + 16 * i_b + 8);
+                const u8x32 found = shuffle(k, w_3 & splat_byte(0xf));
+                store(dst + 64 * i_a + 32 * i_b, (v * to_float(((i32x8)shuffle(found, k_2) >> 24))));
+                store(dst + 64 * i_a + 32 * i_b + 8, (v * to_float(((i32x8)shuffle(found, k_3) >> 24))));
+                const u8x32 found_2 = shuffle(k, right_bytes(w_3, 4) & splat_byte(0xf));
+                store(dst + 64 * i_a + 32 * i_b + 16, (v * to_float(((i32x8)shuffle(found_2, k_2) >> 24))));
+                store(dst + 64 * i_a + 32 * i_b + 24, (v * to_float(((i32x8)shuffle(found_2, k_3) >> 24))));
             }
         }
     }
+#else
+    for (size_t b = 0; b < n; b++, src += 136, dst += 256) {
+        const float v_d = half_value(load_u16(src));
+        const int32_t v_sc = (src[4] & 0xf) | (load_u16(src + 2) & 0x3) << 4;
+        const float v_dl = (v_d * (float)(v_sc - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q = (src[i_l + 8] & 0xf);
+            dst[i_l] = (v_dl * (float)table_kvalues_iq4nl[v_q]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_2 = (src[i_l + 8] >> 4);
+            dst[i_l + 16] = (v_dl * (float)table_kvalues_iq4nl[v_q_2]);
+        }
+        const int32_t v_sc_2 = (src[4] >> 4) | ((load_u16(src + 2) >> 2) & 0x3) << 4;
+        const float v_dl_2 = (v_d * (float)(v_sc_2 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_3 = (src[i_l + 24] & 0xf);
+            dst[i_l + 32] = (v_dl_2 * (float)table_kvalues_iq4nl[v_q_3]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_4 = (src[i_l + 24] >> 4);
+            dst[i_l + 48] = (v_dl_2 * (float)table_kvalues_iq4nl[v_q_4]);
+        }
+        const int32_t v_sc_3 = (src[5] & 0xf) | ((load_u16(src + 2) >> 4) & 0x3) << 4;
+        const float v_dl_3 = (v_d * (float)(v_sc_3 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_5 = (src[i_l + 40] & 0xf);
+            dst[i_l + 64] = (v_dl_3 * (float)table_kvalues_iq4nl[v_q_5]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_6 = (src[i_l + 40] >> 4);
+            dst[i_l + 80] = (v_dl_3 * (float)table_kvalues_iq4nl[v_q_6]);
+        }
+        const int32_t v_sc_4 = (src[5] >> 4) | ((load_u16(src + 2) >> 6) & 0x3) << 4;
+        const float v_dl_4 = (v_d * (float)(v_sc_4 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_7 = (src[i_l + 56] & 0xf);
+            dst[i_l + 96] = (v_dl_4 * (float)table_kvalues_iq4nl[v_q_7]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_8 = (src[i_l + 56] >> 4);
+            dst[i_l + 112] = (v_dl_4 * (float)table_kvalues_iq4nl[v_q_8]);
+        }
+        const int32_t v_sc_5 = (src[6] & 0xf) | ((load_u16(src + 2) >> 8) & 0x3) << 4;
+        const float v_dl_5 = (v_d * (float)(v_sc_5 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_9 = (src[i_l + 72] & 0xf);
+            dst[i_l + 128] = (v_dl_5 * (float)table_kvalues_iq4nl[v_q_9]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_10 = (src[i_l + 72] >> 4);
+            dst[i_l + 144] = (v_dl_5 * (float)table_kvalues_iq4nl[v_q_10]);
+        }
+        const int32_t v_sc_6 = (src[6] >> 4) | ((load_u16(src + 2) >> 10) & 0x3) << 4;
+        const float v_dl_6 = (v_d * (float)(v_sc_6 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_11 = (src[i_l + 88] & 0xf);
+            dst[i_l + 160] = (v_dl_6 * (float)table_kvalues_iq4nl[v_q_11]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_12 = (src[i_l + 88] >> 4);
+            dst[i_l + 176] = (v_dl_6 * (float)table_kvalues_iq4nl[v_q_12]);
+        }
+        const int32_t v_sc_7 = (src[7] & 0xf) | ((load_u16(src + 2) >> 12) & 0x3) << 4;
+        const float v_dl_7 = (v_d * (float)(v_sc_7 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_13 = (src[i_l + 104] & 0xf);
+            dst[i_l + 192] = (v_dl_7 * (float)table_kvalues_iq4nl[v_q_13]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_14 = (src[i_l + 104] >> 4);
+            dst[i_l + 208] = (v_dl_7 * (float)table_kvalues_iq4nl[v_q_14]);
+        }
+        const int32_t v_sc_8 = (src[7] >> 4) | (load_u16(src + 2) >> 14) << 4;
+        const float v_dl_8 = (v_d * (float)(v_sc_8 - 32));
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_15 = (src[i_l + 120] & 0xf);
+            dst[i_l + 224] = (v_dl_8 * (float)table_kvalues_iq4nl[v_q_15]);
+        }
+        GGUFSPEC_ROLLED for (int i_l = 0; i_l < 16; i_l++) {
+            const int32_t v_q_16 = (src[i_l + 120] >> 4);
+            dst[i_l + 240] = (v_dl_8 * (float)table_kvalues_iq4nl[v_q_16]);
+        }
+    }
+#endif
 }
 
 void GGUFSPEC_KERNEL(unpack_iq4_xs)(GGUFSPEC_UNPACK_ARGS) {

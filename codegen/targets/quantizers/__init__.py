@@ -1,0 +1,5 @@
+"""The quantizers: which strategy runs with which constants, in Python and C."""
+
+from .emit import outputs
+
+__all__ = ["outputs"]

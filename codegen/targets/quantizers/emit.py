@@ -1,0 +1,237 @@
+"""generated/quantizers.py; in C a packer and a quantizer a type, and their table."""
+
+from __future__ import annotations
+
+from ...model import BlockType
+from ...output import Output
+from ...spec import Spec
+from ..c.packing import Array, arrays
+from . import packing
+from .log2 import floor_log2
+from .model import (
+    STRATEGIES,
+    Constant,
+    Constants,
+    Quantizer,
+    Recipe,
+    Scales,
+    Values,
+    quantizers,
+)
+
+
+def outputs(spec: Spec) -> list[Output]:
+    made = quantizers(spec)
+    files = ("scalars.yaml", *(kind.file for kind in spec.layouts))
+    return [
+        Output("quantizers.py", _python(made), files),
+        Output("c/kernels/quantizers.c", _table(spec, made), files),
+        Output("c/floor_log2.h", _LOG2_HEADER, ()),
+        Output("c/floor_log2.c", _log2_c(), ()),
+        *(Output(f"c/pack/{_low(q.kind)}.h", _packer(q.kind), _inputs(q.kind)) for q in made),
+        *(Output(f"c/kernels/quantize/{_low(q.kind)}.c", _c(q), _inputs(q.kind)) for q in made),
+    ]
+
+
+def _inputs(kind: BlockType) -> tuple[str, ...]:
+    return (kind.file, "scalars.yaml")
+
+
+def _low(kind: BlockType) -> str:
+    return kind.name.lower()
+
+
+# ---- Python
+
+
+def _python(made: list[Quantizer]) -> str:
+    names = sorted({_class(r) for q in made for r in q.recipes.values()} | {"Quantizer"})
+    lines = ['"""How float32 rows become blocks: strategies and their constants."""', ""]
+    lines += ["from ggufspec.quantizers.constants import (", *(f"    {n}," for n in names), ")", ""]
+    lines += [
+        "# The bits of the smallest float whose float32 logarithm is at least -149, -148, ..."
+    ]
+    lines += ["FLOOR_LOG2 = ("]
+    bits = floor_log2()
+    for at in range(0, len(bits), 8):
+        lines.append("    " + " ".join(f"0x{number:08x}," for number in bits[at : at + 8]))
+    lines += [")", ""]
+    lines.append("QUANTIZERS: dict[str, Quantizer] = {")
+    for q in made:
+        lines.append(f'    "{q.kind.name}": Quantizer(')
+        lines.append(f'        equals="{q.equals}",')
+        roles = ", ".join(f'"{role}": "{name}"' for role, name in q.roles.items())
+        lines.append(f"        roles={{{roles}}},")
+        for variant in ("plain", "weighted"):
+            recipe = q.recipes.get(variant)
+            lines.append(f"        {variant}={_call(recipe) if recipe else None},")
+        lines.append("    ),")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _class(recipe: Recipe) -> str:
+    return recipe.strategy.title().replace("_", "")
+
+
+def _call(recipe: Recipe) -> str:
+    arguments = (f"{name}={_literal(value)}" for name, value in recipe.constants.items())
+    return f"{_class(recipe)}({', '.join(arguments)})"
+
+
+def _literal(value: Constant) -> str:
+    if isinstance(value, Values | Scales):
+        return f'"{value.name.upper()}"'
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+# ---- C
+
+
+def _packer(kind: BlockType) -> str:
+    guard = f"GGUFSPEC_PACK_{kind.name.upper()}_H"
+    return f"""#ifndef {guard}
+#define {guard}
+
+/* One block of {kind.name}: each stored word is put together and written once. */
+
+#include "strategies/strategy.h"
+
+{packing.signature(kind)} {{
+{packing.body(kind)}
+}}
+
+#endif
+"""
+
+
+def _c(q: Quantizer) -> str:
+    name = _low(q.kind)
+    strategies = list(dict.fromkeys(recipe.strategy for recipe in q.recipes.values()))
+    constants = [value for recipe in q.recipes.values() for value in recipe.constants.values()]
+    includes = [f'#include "pack/{name}.h"', *(f'#include "strategies/{s}.h"' for s in strategies)]
+    if any(isinstance(value, Values | Scales) for value in constants):
+        includes.append('#include "tables.h"')
+    parts = [
+        f"/* {q.kind.name} from floats. The bytes equal {q.equals}. */",
+        "\n".join(includes),
+        *(_store(q, strategy) for strategy in strategies),
+        *(_constants(variant, recipe) for variant, recipe in q.recipes.items()),
+        f"size_t GGUFSPEC_KERNEL(quantize_{name})(GGUFSPEC_QUANTIZE_ARGS) {{\n{_body(q)}\n}}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _store(q: Quantizer, strategy: str) -> str:
+    """The function that gives a strategy's numbers to the packer; false for a scale too large."""
+    role = {stored: role for role, stored in q.roles.items()}
+    extents = STRATEGIES[strategy].extents
+    values = "".join(
+        f", {_passed(array, role[array.name], extents[role[array.name]])}"
+        for array in arrays(q.kind)
+    )
+    checks = [f"finite_{kind}(codes->{role[name]})" for name, kind in _floats(q.kind).items()]
+    return f"""static int store_{strategy}(uint8_t *dst, size_t b, const {strategy}_codes *codes) {{
+    pack_{_low(q.kind)}(dst + {q.kind.bytes} * b{values});
+    return {" && ".join(checks) or "1"};
+}}"""
+
+
+def _passed(array: Array, role: str, extent: str) -> str:
+    """A strategy's number as the packer takes it: bytes of levels may be signed."""
+    if array.count == 1:
+        return f"codes->{role}[0]" if extent == "sub" else f"codes->{role}"
+    return f"{'(const int8_t *)' if array.ctype == 'int8_t' else ''}codes->{role}"
+
+
+def _floats(kind: BlockType) -> dict[str, str]:
+    """Stored floats that have an infinity: what a scale can overflow."""
+    named = {"f16": "half", "bf16": "bfloat", "f32": "single"}
+    stored = {f.name: f.scalar for f in kind.claimed}
+    stored |= {c.name: c.scalar for r in kind.regions for c in r.codes if c.scalar}
+    return {name: named[s.name] for name, s in stored.items() if s.is_float and s.name in named}
+
+
+def _constants(variant: str, recipe: Recipe) -> str:
+    members = ", ".join(_members(recipe.constants))
+    return f"static const {recipe.strategy}_constants {variant} = {{{members}}};"
+
+
+def _members(constants: Constants) -> list[str]:
+    members = []
+    for name, value in constants.items():
+        if isinstance(value, Values):
+            text = f"table_{value.name}"
+        elif isinstance(value, Scales):
+            text = f"scalar_{value.name}"
+        elif isinstance(value, str):
+            text = f"{name}_{value}".upper()
+        elif isinstance(value, float):
+            text = f"{value!r}f"
+        else:
+            text = str(int(value))
+        members.append(f".{name} = {text}")
+    return members
+
+
+def _body(q: Quantizer) -> str:
+    calls = {
+        variant: f"return {r.strategy}(&{variant}, x, dst, blocks, importance, row_mean, "
+        f"store_{r.strategy});"
+        for variant, r in q.recipes.items()
+    }
+    if len(calls) == 2:
+        return f"    if (importance) {calls['weighted']}\n    {calls['plain']}"
+    return f"    {next(iter(calls.values()))}"
+
+
+def _row_mean(q: Quantizer) -> int:
+    return int(any(r.constants.get("mean_over") == "row" for r in q.recipes.values()))
+
+
+def _table(spec: Spec, made: list[Quantizer]) -> str:
+    rows = {q.kind.name: (_low(q.kind), _row_mean(q)) for q in made}
+    declared = "\n".join(
+        f"size_t GGUFSPEC_KERNEL(quantize_{name})(GGUFSPEC_QUANTIZE_ARGS);"
+        for name, _ in rows.values()
+    )
+    entries = "\n".join(
+        f"    {{GGUFSPEC_KERNEL(quantize_{rows[kind.name][0]}), {rows[kind.name][1]}}},"
+        if kind.name in rows
+        else "    {NULL, 0},"
+        for kind in spec.layouts
+    )
+    return f"""/* The quantizers of one variant, in the order of ggufspec_types. */
+#include "strategies/strategy.h"
+
+{declared}
+
+GGUFSPEC_HIDDEN const ggufspec_quantizer GGUFSPEC_KERNEL(quantizers)[] = {{
+{entries}
+}};
+"""
+
+
+# ---- floor(log2): the smallest float of each exponent
+
+_LOG2_HEADER = """#ifndef GGUFSPEC_FLOOR_LOG2_H
+#define GGUFSPEC_FLOOR_LOG2_H
+
+/* The bits of the smallest float whose logarithm, rounded to float, is at least e, for
+ * e = FLOOR_LOG2_FIRST and up: just below 2^e the logarithm rounds up to e. */
+
+#include "kernel.h"
+
+enum { FLOOR_LOG2_FIRST = -149 };
+
+extern GGUFSPEC_HIDDEN const uint32_t ggufspec_floor_log2[277];
+
+#endif
+"""
+
+
+def _log2_c() -> str:
+    numbers = [f"0x{bits:08x}," for bits in floor_log2()]
+    lines = "\n".join("    " + " ".join(numbers[at : at + 8]) for at in range(0, len(numbers), 8))
+    return (
+        f'#include "floor_log2.h"\n\nconst uint32_t ggufspec_floor_log2[277] = {{\n{lines}\n}};\n'
+    )

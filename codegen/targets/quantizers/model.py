@@ -1,0 +1,317 @@
+"""The ``quantize`` section of a type, checked: which strategy, with which constants.
+
+A strategy knows a block as numbers: one scale, so many sub-blocks, so many elements. What
+the layout says about them (how many, how large) is read from the layout, not repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from ...errors import YamlPath
+from ...model import BlockType, Code
+from ...scalars import Scalar
+from ...source import load_yaml
+from ...spec import Spec
+from ..c.packing import Array, arrays
+
+
+@dataclass(frozen=True)
+class Values:
+    """A codebook of spec/tables."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The values of an 8-bit float."""
+
+    name: str
+
+
+Constant = int | float | bool | str | Values | Scales
+Constants = dict[str, Constant]
+
+VARIANTS = ("plain", "weighted")
+"""Without and with an importance."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One strategy and its constants, by name, in the order of its dataclass and C struct."""
+
+    strategy: str
+    constants: Constants
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    """How a type is quantized; ``roles`` says where the type keeps what a strategy finds."""
+
+    kind: BlockType
+    equals: str
+    roles: Mapping[str, str]
+    plain: Recipe | None
+    weighted: Recipe | None
+
+    @property
+    def recipes(self) -> Mapping[str, Recipe]:
+        """The variants that the type has."""
+        both = {"plain": self.plain, "weighted": self.weighted}
+        return {name: recipe for name, recipe in both.items() if recipe}
+
+
+def quantizers(spec: Spec) -> list[Quantizer]:
+    """Every type that says how it is quantized; SpecError where it cannot be so."""
+    return [_Reader(kind, spec).read() for kind in spec.layouts if kind.quantize]
+
+
+@dataclass(frozen=True)
+class _Strategy:
+    """The numbers that a strategy finds, and the constants that it needs.
+
+    ``roles`` maps what it finds to how many a block: "block" (one), "sub" (one a sub-block),
+    "element". A type may store the ``optional`` ones.
+    """
+
+    roles: Mapping[str, str]
+    constants: Callable[[_Reader, Mapping[str, Any]], Constants]
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def extents(self) -> Mapping[str, str]:
+        """All the roles that there are."""
+        return {**self.roles, **self.optional}
+
+
+class _Reader:
+    def __init__(self, kind: BlockType, spec: Spec) -> None:
+        self.kind = kind
+        self.spec = spec
+        self.entry = kind.quantize
+        self.arrays = {array.name: array for array in arrays(kind)}
+        self.roles: Mapping[str, str] = self.entry["codes"]
+
+    def read(self) -> Quantizer:
+        for role, name in self.roles.items():
+            if name not in self.arrays:
+                known = ", ".join(self.arrays)
+                self.fail(("codes", role), f"{name!r} is no field or code (there are: {known})")
+        stored = list(self.roles.values())
+        missing = sorted(set(self.arrays) - set(stored))
+        if missing:
+            self.fail(("codes",), f"nothing fills {', '.join(missing)}")
+        plain, weighted = (self.recipe(variant) for variant in VARIANTS)
+        return Quantizer(self.kind, self.entry["equals"], self.roles, plain, weighted)
+
+    def recipe(self, variant: str) -> Recipe | None:
+        entry = self.entry.get(variant)
+        if entry is None:
+            return None
+        name = entry["strategy"]
+        strategy = STRATEGIES[name]
+        known = strategy.extents
+        if not set(strategy.roles) <= set(self.roles) <= set(known):
+            self.fail(
+                ("codes",),
+                f"{name} finds {', '.join(known)}; here stand {', '.join(self.roles)}",
+            )
+        for role in self.roles:
+            self.check(role, known[role])
+        return Recipe(name, strategy.constants(self, entry))
+
+    def check(self, role: str, extent: str) -> None:
+        count = self.array(role).count
+        wanted = {"block": 1, "element": self.kind.elements}.get(extent)
+        if wanted is not None and count != wanted:
+            self.fail(("codes", role), f"has {count} numbers a block, not {wanted}")
+        if extent == "sub" and self.kind.elements % count:
+            self.fail(("codes", role), f"{count} sub-blocks do not divide {self.kind.elements}")
+
+    def array(self, role: str) -> Array:
+        return self.arrays[self.roles[role]]
+
+    def top(self, role: str) -> int:
+        """The largest number that a code can hold."""
+        return self.code(role).high
+
+    def code(self, role: str) -> Code:
+        name = self.roles[role]
+        codes = {code.name: code for region in self.kind.regions for code in region.codes}
+        if name not in codes:
+            self.fail(("codes", role), f"{name} is a field, where a code is needed")
+        return codes[name]
+
+    def middle(self, role: str, zero: int) -> int:
+        """The number that means 0, if it stands in the middle of a code's range."""
+        code = self.code(role)
+        if 2 * zero != code.low + code.high + 1:
+            self.fail(("codes", role), f"{zero} is not the middle of {code.low}..{code.high}")
+        return zero
+
+    def scalar(self, role: str) -> Scalar:
+        """The stored scalar of a field, or of a code that is a whole word."""
+        name = self.roles[role]
+        for stored in self.kind.claimed:
+            if stored.name == name:
+                return stored.scalar
+        scalar = self.code(role).scalar
+        if scalar is None:
+            self.fail(("codes", role), f"{name} is cut out of words, where a scalar is needed")
+        return scalar
+
+    def table(self, name: str) -> Values:
+        """A codebook that the type also decodes with."""
+        if name not in self.spec.tables:
+            self.fail((), f"there is no table {name}")
+        return Values(name)
+
+    def fail(self, path: YamlPath, message: str) -> NoReturn:
+        source = load_yaml(self.spec.root / self.kind.file, self.spec.root)
+        source.fail(("quantize", *path), message)
+
+
+def _convert(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
+    (code,) = reader.kind.fields
+    if code.scalar.name not in {"f32", "f16", "bf16"}:
+        reader.fail(("codes", "value"), f"no conversion of float32 to {code.scalar.name}")
+    return {"scalar": code.scalar.name}
+
+
+def _absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    reach, zero, code = entry["reach"], entry.get("zero", 0), reader.code("level")
+    if zero - reach < code.low or zero + reach > code.high:
+        reader.fail(("codes", "level"), f"{code.name} does not hold {zero - reach}..{zero + reach}")
+    return {
+        "elements": reader.kind.elements,
+        "reach": reach,
+        "zero": zero,
+        "top": code.high,
+        "clamp": entry.get("clamp", False),
+        "sum": "sum" in reader.roles,
+    }
+
+
+def _signed_absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    top = reader.top("level")
+    return {"elements": reader.kind.elements, "zero": entry["zero"], "top": top}
+
+
+def _reciprocal_absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    sums = reader.array("sums").count
+    return {"elements": reader.kind.elements, "reach": entry["reach"], "sums": sums}
+
+
+def _mean_sign(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
+    return {"elements": reader.kind.elements}
+
+
+def _min_max(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
+    return {"elements": reader.kind.elements, "top": reader.top("level")}
+
+
+def _nearest_value(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    sub_blocks = reader.array("sub_scale").count
+    (rule, number), *_ = entry["scale"].items()
+    scalar = reader.scalar("sub_scale")
+    wanted = {"offset": "floor-log2", "reach": "half-up-one-bit"}[rule]
+    if scalar.rounding != wanted:
+        reader.fail(("codes", "sub_scale"), f"{scalar.name} does not round by {wanted}")
+    return {
+        "sub_blocks": sub_blocks,
+        "length": reader.kind.elements // sub_blocks,
+        "values": reader.table(entry["values"]),
+        "scales": Scales(scalar.name),
+        "rule": wanted.replace("-", "_"),
+        "number": number,
+    }
+
+
+def _weights(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    rule, mean = entry["weights"], entry.get("mean_square")
+    if (rule == "importance_rms") != (mean is not None):
+        reader.fail((), "mean_square belongs to the weights importance_rms")
+    if mean and mean["over"] == "row" and mean["times"] != 1:
+        reader.fail((), "the mean square of a row is taken once")
+    return {
+        "weights": rule,
+        "mean_over": mean["over"] if mean else "none",
+        "mean_times": mean["times"] if mean else 0,
+    }
+
+
+def _trials(entry: Mapping[str, Any]) -> Constants:
+    return {
+        "start": float(entry["start"]),
+        "step": float(entry["step"]),
+        "steps": entry["steps"],
+        "error": entry["error"],
+    }
+
+
+def _affine_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    size: Constants = {"length": reader.kind.elements, "top": reader.top("level")}
+    return size | _weights(reader, entry) | _trials(entry)
+
+
+def _nested_affine_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    sub_blocks = reader.array("sub_scale").count
+    if reader.array("sub_minimum").count != sub_blocks:
+        reader.fail(("codes", "sub_minimum"), f"is not one for each of {sub_blocks} sub-blocks")
+    size: Constants = {
+        "sub_blocks": sub_blocks,
+        "length": reader.kind.elements // sub_blocks,
+        "top": reader.top("level"),
+        "sub_top": reader.top("sub_scale"),
+    }
+    if ("spill" in entry) != (entry["scales"] == "search"):
+        reader.fail((), "spill belongs to scales: search")
+    scales: Constants = {"scales": entry["scales"], "spill": entry.get("spill", "none")}
+    return size | _weights(reader, entry) | _trials(entry) | scales
+
+
+def _symmetric_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    zero = reader.middle("level", entry["zero"])
+    size: Constants = {"length": reader.kind.elements, "zero": zero}
+    return size | _weights(reader, entry)
+
+
+def _nested_symmetric_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    sub_blocks = reader.array("sub_scale").count
+    scale_zero = reader.middle("sub_scale", entry["scale_zero"])
+    size: Constants = {
+        "sub_blocks": sub_blocks,
+        "length": reader.kind.elements // sub_blocks,
+        "zero": reader.middle("level", entry["zero"]),
+        "scale_reach": reader.top("sub_scale") + 1 - scale_zero,
+        "scale_zero": scale_zero,
+    }
+    rest: Constants = {
+        "search": entry["search"],
+        "scales": entry["scales"],
+        "empty": float(entry.get("empty", 0)),
+    }
+    return size | _weights(reader, entry) | rest
+
+
+_LEVELS = {"scale": "block", "level": "element"}
+
+STRATEGIES: Mapping[str, _Strategy] = {
+    "convert": _Strategy({"value": "element"}, _convert),
+    "absmax": _Strategy(_LEVELS, _absmax, optional={"sum": "block"}),
+    "signed_absmax": _Strategy(_LEVELS, _signed_absmax),
+    "reciprocal_absmax": _Strategy({**_LEVELS, "sums": "sub"}, _reciprocal_absmax),
+    "mean_sign": _Strategy(_LEVELS, _mean_sign),
+    "min_max": _Strategy({**_LEVELS, "offset": "block"}, _min_max),
+    "nearest_value": _Strategy({"sub_scale": "sub", "level": "element"}, _nearest_value),
+    "affine_search": _Strategy({**_LEVELS, "offset": "block"}, _affine_search),
+    "symmetric_search": _Strategy(_LEVELS, _symmetric_search),
+    "nested_symmetric_search": _Strategy({**_LEVELS, "sub_scale": "sub"}, _nested_symmetric_search),
+    "nested_affine_search": _Strategy(
+        {**_LEVELS, "minimum": "block", "sub_scale": "sub", "sub_minimum": "sub"},
+        _nested_affine_search,
+    ),
+}

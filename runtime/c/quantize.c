@@ -1,0 +1,79 @@
+/* Chooses the quantizer of the running variant, and walks rows in pieces that stay in cache:
+ * each is looked over for numbers that are not finite and then quantized. */
+#include "quantize.h"
+
+#include "dispatch.h"
+#include "strategies/strategy.h"
+
+/* Elements a piece: 32 KB. */
+#define PIECE 8192
+
+#define TABLE(name) extern GGUFSPEC_HIDDEN const ggufspec_quantizer ggufspec_quantizers_##name[]
+TABLE(baseline);
+#if defined(GGUFSPEC_HAVE_V3)
+TABLE(v3);
+#endif
+
+static const ggufspec_quantizer *quantizer_of(int type) {
+    if (type < 0 || type >= ggufspec_type_count) return NULL;
+    const ggufspec_quantizer *found = &ggufspec_quantizers_baseline[type];
+#if defined(GGUFSPEC_HAVE_V3)
+    if (strcmp(ggufspec_variant(), "v3") == 0) found = &ggufspec_quantizers_v3[type];
+#endif
+    return found->run ? found : NULL;
+}
+
+static int all_finite(const float *x, size_t n) {
+    uint32_t found = 0;
+    for (size_t i = 0; i < n; i++) found |= (single_bits(x[i]) & 0x7f800000) + 0x00800000;
+    return found >> 31 == 0;
+}
+
+static size_t first_not_finite(const float *x) {
+    size_t i = 0;
+    while (all_finite(x + i, 1)) i++;
+    return i;
+}
+
+/* The mean square of each of `rows` <= LANES rows: one sum in order. */
+static void row_means(const float *x, size_t length, size_t rows, float *means) {
+    lanes sum = {0};
+    for (size_t e = 0; e < length; e += LANES) {
+        const float *at[LANES];
+        lanes v[LANES];
+        for (size_t i = 0; i < LANES; i++) at[i] = x + (i < rows ? i : 0) * length + e;
+        transpose(v, 1, at, LANES);
+        for (int i = 0; i < LANES; i++) sum += v[i] * v[i];
+    }
+    store_lanes(means, sum / (float)length);
+}
+
+int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_t row_blocks,
+                      const float *importance, size_t *where) {
+    const ggufspec_quantizer *q = quantizer_of(type);
+    if (q == NULL) return GGUFSPEC_NO_QUANTIZER;
+    const ggufspec_type *t = &ggufspec_types[type];
+    const size_t total = rows * row_blocks;
+    size_t most = t->elements < PIECE ? PIECE / t->elements : 1;
+    if (importance) most = row_blocks;
+    float means[LANES] = {0};
+    for (size_t done = 0, piece = 0; done < total; piece++) {
+        const size_t count = total - done < most ? total - done : most;
+        const size_t length = count * t->elements;
+        const float *at = x + done * t->elements;
+        if (!all_finite(at, length)) {
+            *where = done * t->elements + first_not_finite(at);
+            return GGUFSPEC_NOT_FINITE;
+        }
+        if (importance && q->row_mean && piece % LANES == 0)
+            row_means(at, length, rows - piece < LANES ? rows - piece : LANES, means);
+        const size_t written = q->run(at, dst + done * t->bytes, count, importance,
+                                      means[piece % LANES]);
+        done += written;
+        if (written < count) {
+            *where = done;
+            return GGUFSPEC_OVERFLOW;
+        }
+    }
+    return GGUFSPEC_QUANTIZED;
+}

@@ -1,0 +1,47 @@
+"""``ggufspec dequantize``: a file with plain floats."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import Force, Json, Threads
+
+
+class Float(str, Enum):
+    """The types of plain floats."""
+
+    F32 = "F32"
+    F16 = "F16"
+    BF16 = "BF16"
+
+
+def command(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="A GGUF file.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    kind: Annotated[
+        Float, typer.Option("--type", case_sensitive=False, help="The floats to write.")
+    ] = Float.F32,
+    threads: Threads = None,
+    force: Force = False,
+    as_json: Json = False,
+) -> None:
+    """Write a file with its quantized tensors as plain floats.
+
+    The same as quantize --allow-requantize to that type.
+    """
+    from .conversion import convert
+
+    convert(
+        source,
+        target,
+        kind.value,
+        pure=False,
+        allow_requantize=True,
+        threads=threads,
+        force=force,
+        as_json=as_json,
+    )

@@ -1,0 +1,211 @@
+"""``ggufspec info``: what a file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..arrays import NumberArray
+from . import machine, screen, text
+from .options import Json
+from .paths import open_model
+from .screen import Column
+
+if TYPE_CHECKING:
+    from ..metadata import Metadata
+    from ..reader import File
+    from ..tensor import Tensor
+
+KEYS = (Column("key", style="cyan"), Column("type", style="green"), Column("value"))
+TENSORS = (
+    Column("name", style="cyan"),
+    Column("type", style="green"),
+    Column("shape"),
+    Column("bytes", right=True),
+    Column("offset", right=True),
+)
+TYPES = (
+    Column("type", style="green"),
+    Column("tensors", right=True),
+    Column("weights", right=True),
+    Column("bytes", right=True),
+)
+
+
+def command(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A GGUF file, or any shard of a split set.")
+    ],
+    elements: Annotated[
+        int | None,
+        typer.Option(
+            "--elements",
+            min=0,
+            metavar="N",
+            help="Elements of an array to show; 6 by default, all of them as JSON.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a file holds: header, metadata, tensors and their types."""
+    with open_model(file) as model:
+        if as_json:
+            machine.emit(_record(file, model, elements))
+        else:
+            _show(file, model, 6 if elements is None else elements)
+
+
+def _show(path: Path, model: File, elements: int) -> None:
+    metadata, tensors = model.metadata, list(model.tensors.values())
+    screen.say(_headline(path, model), "bold")
+    for line in _summary(metadata, tensors):
+        screen.say(line)
+    if tensors:
+        screen.table(TYPES, _types(tensors), "types")
+    if metadata:
+        rows = ((key, metadata.type_of(key), key) for key in metadata)
+        screen.table(
+            KEYS,
+            [
+                (text.printable(key), kind, _value(metadata, name, elements))
+                for key, kind, name in rows
+            ],
+            text.plural(len(metadata), "key"),
+        )
+    if tensors:
+        screen.table(TENSORS, map(_row, tensors), text.plural(len(tensors), "tensor"))
+
+
+def _headline(path: Path, model: File) -> str:
+    order = "" if model.byte_order == "little" else ", big-endian"
+    files = f", {text.plural(len(model.paths), 'file')}" if len(model.paths) > 1 else ""
+    return (
+        f"{text.printable(str(path))}: GGUF version {model.version}{order}, "
+        f"{text.size(model.size)}{files}, alignment {model.alignment}"
+    )
+
+
+def _summary(metadata: Metadata, tensors: list[Tensor]) -> list[str]:
+    names = [metadata.get(key) for key in ("general.architecture", "general.name")]
+    told = [text.printable(name) for name in names if isinstance(name, (str, bytes))]
+    if tensors:
+        weights = sum(_weights(tensor) for tensor in tensors)
+        told.append(f"{text.amount(weights)} weights in {text.plural(len(tensors), 'tensor')}")
+        told.append(f"{_bits(tensors):.2f} bits per weight")
+    return [", ".join(told)] if told else []
+
+
+def _types(tensors: list[Tensor]) -> list[tuple[str, str, str, str]]:
+    """A row for each type, the one with most bytes first."""
+    groups: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        groups.setdefault(tensor.type, []).append(tensor)
+    rows = [
+        (name, len(group), sum(map(_weights, group)), sum(tensor.nbytes for tensor in group))
+        for name, group in groups.items()
+    ]
+    rows.sort(key=lambda row: -row[3])
+    return [(name, f"{n:,}", f"{weights:,}", f"{size:,}") for name, n, weights, size in rows]
+
+
+def _row(tensor: Tensor) -> tuple[str, str, str, str, str]:
+    return (
+        text.printable(tensor.name),
+        tensor.type,
+        text.shape(tensor.shape),
+        f"{tensor.nbytes:,}",
+        f"{tensor.file_offset:,}",
+    )
+
+
+def _value(metadata: Metadata, key: str, elements: int) -> str:
+    """A value for people; of an array its length and first elements."""
+    count, first = _head(metadata, key, elements)
+    if count is None:
+        return _item(first[0]) + _meaning(key, first[0])
+    if not first:
+        return f"{count:,}" if count else "0: []"
+    shown = ", ".join(_item(item, 40) for item in first)
+    more = ", ..." if count > len(first) else ""
+    return f"{count:,}: [{shown}{more}]"
+
+
+def _meaning(key: str, value: object) -> str:
+    """What a number stands for."""
+    if key != "general.file_type" or not isinstance(value, int):
+        return ""
+    from ..recipes import display_name
+
+    return f" ({display_name(value)})"
+
+
+def _head(metadata: Metadata, key: str, elements: int | None) -> tuple[int | None, Sequence[Any]]:
+    """Length and first elements of an array (all if None), or None and the one value."""
+    stored = metadata.stored(key)
+    if not stored.is_array:
+        return None, [metadata[key]]
+    if elements is None:
+        return stored.count, metadata[key]
+    if stored.kind.kind in ("string", "array"):
+        return stored.count, metadata[key][:elements]
+    return stored.count, NumberArray(stored)[:elements]  # an ndarray would need NumPy
+
+
+def _item(value: Any, limit: int = text.LIMIT) -> str:
+    if isinstance(value, (str, bytes)):
+        return text.printable(value, limit)
+    if isinstance(value, (bool, int)):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    return f"[{len(value):,}]"
+
+
+def _record(path: Path, model: File, elements: int | None) -> dict[str, Any]:
+    metadata, tensors = model.metadata, list(model.tensors.values())
+    return {
+        "file": str(path),
+        "files": [str(name) for name in model.paths],
+        "size": model.size,
+        "version": model.version,
+        "byte_order": model.byte_order,
+        "alignment": model.alignment,
+        "dialect": model.dialect,
+        "weights": sum(map(_weights, tensors)),
+        "bits_per_weight": _bits(tensors),
+        "metadata": [_pair(metadata, key, elements) for key in metadata],
+        "tensors": [
+            {
+                "name": tensor.name,
+                "type": tensor.type,
+                "type_id": tensor.type_id,
+                "shape": tensor.shape,
+                "nbytes": tensor.nbytes,
+                "offset": tensor.offset,
+                "file_offset": tensor.file_offset,
+                "shard": tensor.shard,
+            }
+            for tensor in tensors
+        ],
+    }
+
+
+def _pair(metadata: Metadata, key: str, elements: int | None) -> dict[str, Any]:
+    pair: dict[str, Any] = {"key": key, "type": metadata.type_of(key)}
+    count, first = _head(metadata, key, elements)
+    if count is None:
+        return {**pair, "value": first[0]}
+    return {**pair, "count": count, "value": first}
+
+
+def _weights(tensor: Tensor) -> int:
+    return prod(tensor.shape)
+
+
+def _bits(tensors: list[Tensor]) -> float:
+    weights = sum(map(_weights, tensors))
+    return 8 * sum(tensor.nbytes for tensor in tensors) / weights if weights else 0.0

@@ -1,0 +1,89 @@
+"""Inputs and outputs of the commands, checked before any work."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import GGUFError
+from .failures import of_file, usage
+from .text import size
+
+if TYPE_CHECKING:
+    from ..reader import File
+
+SPARE = 1 << 20
+"""Bytes that shall stay free on the disk of an output."""
+
+
+def open_model(path: Path, profile: str = "lenient") -> File:
+    """The open file; what is wrong with it names it."""
+    import ggufspec
+
+    try:
+        return ggufspec.open(path, profile=profile)
+    except GGUFError as error:
+        raise of_file(error, str(path)) from error
+
+
+def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, force: bool) -> None:
+    """Refuse an output that is an input by any path or link, exists, or cannot be made.
+
+    Raises CommandError for wrong usage and OSError for a folder that is not there.
+    """
+    for path in inputs:
+        if _same(output, Path(path)):
+            raise usage("the output is the input", file=str(output), hint="write to another name")
+    try:
+        kind = output.stat().st_mode
+    except FileNotFoundError:
+        _check_folder(output)
+        return
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "not a regular file"
+        raise usage(f"the output is {what}", file=str(output), hint="name a new file")
+    if not force:
+        raise usage("the output exists", file=str(output), hint="--force replaces it")
+
+
+def check_space(output: Path, needed: int) -> None:
+    """Raise OSError when ``needed`` bytes do not fit beside the output."""
+    folder = Path(os.path.realpath(output)).parent
+    free = shutil.disk_usage(folder).free
+    if needed + SPARE > free:
+        raise OSError(
+            errno.ENOSPC, f"{size(needed)} are needed and {size(free)} are free", str(folder)
+        )
+
+
+@contextmanager
+def writing(output: Path) -> Iterator[None]:
+    """Let a full disk name the output."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(output)
+        raise
+
+
+def _same(first: Path, second: Path) -> bool:
+    """Whether two names lead to one file: equal paths, symbolic or hard links, bind mounts."""
+    try:
+        return first.samefile(second)
+    except OSError:
+        return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _check_folder(output: Path) -> None:
+    folder = Path(os.path.realpath(output)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder does not exist", str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "the folder cannot be written to", str(folder))

@@ -1,0 +1,1 @@
+"""The quantizer strategies in NumPy: readable, and the oracle of the C forms."""

@@ -1,0 +1,150 @@
+"""Dequantization speed, everybody in one run: GB/s of float32 written, and whether targets hold.
+
+Two outputs, both reused: 256 KB, which stays in the second-level cache, where kernels differ,
+and 128 MB, where memory decides. Contenders take turns, many times, and each one's best time
+counts: a busy neighbour slows a round, not the result.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from bench import contenders as C
+from ggufspec import kernels, native
+from ggufspec.types import TensorType, types
+
+CACHE, MEMORY = 1 << 16, 1 << 25
+"""Elements of the two outputs: 256 KB and 128 MB."""
+
+SAMPLE = 2e-4
+"""Seconds that one sample takes at least: short, so that some fall between interruptions."""
+
+GEOMETRIC_MEAN, SLOWEST, OF_STORES = 6.0, 1.0, 0.85
+
+Contender = Callable[[C.Buffers], "C.Timer | None"]
+
+SMALL: Mapping[str, Contender] = {
+    "NumPy": C.ours_numpy,
+    "C": C.ours,
+    "stores": C.stores,
+    "ggml": C.ggml,
+    "libgguf": C.libgguf,
+    "gguf-py": C.gguf_py,
+    "copy": C.copy,
+}
+BIG: Mapping[str, Contender] = {
+    "threads": C.ours_threads,
+    "C": C.ours,
+    "stores": C.stores,
+    "ggml": C.ggml,
+    "libgguf": C.libgguf,
+    "copy": C.copy,
+}
+SLOW = frozenset({"NumPy", "gguf-py"})
+SELDOM = SLOW | {"ggml", "libgguf", "threads", "copy"}
+"""Measured once a pass: the slow ones always, all but the two compared when output is big."""
+
+Table = dict[str, dict[str, float]]
+"""Type, contender: GB/s."""
+
+
+def main() -> None:
+    """Measure, print both tables, say which targets hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--types", default="", help="names, comma-separated; default all")
+    parser.add_argument("--passes", type=int, default=10, help="over all types, small output")
+    parser.add_argument("--big-passes", type=int, default=2, help="over all types, big output")
+    parser.add_argument("--rounds", type=int, default=20, help="of each type in a pass")
+    options = parser.parse_args()
+    wanted = [name for name in options.types.split(",") if name]
+    chosen = [t for name, t in types.items() if t.elements and (not wanted or name in wanted)]
+
+    print(f"compiled part: {native.describe()}", end="")
+    print(f", kernels {kernels.variant()}" if kernels.available() else "")
+    small = measure(chosen, CACHE, SMALL, options.passes, options.rounds)
+    show("256 KB, reused, one thread", small, SMALL)
+    big = measure(chosen, MEMORY, BIG, options.big_passes, options.rounds)
+    show("128 MB, reused; all threads in the column `threads`", big, BIG)
+    verdict(small, big)
+
+
+def measure(
+    chosen: Sequence[TensorType],
+    n: int,
+    contenders: Mapping[str, Contender],
+    passes: int,
+    rounds: int,
+) -> Table:
+    """The best of all rounds; passes spread a type's rounds over the whole run."""
+    rng = np.random.default_rng(0)
+    out = C.aligned(n)
+    best: Table = {kind.name: {} for kind in chosen}
+    for _ in range(passes):
+        for kind in chosen:
+            buffers = C.made(kind, out[: n // kind.elements * kind.elements], rng)
+            timers = {name: make(buffers) for name, make in contenders.items()}
+            for number in range(rounds):
+                skipped = (SLOW if n == CACHE else SELDOM) if number else frozenset()
+                _round(best[kind.name], timers, buffers.n, skipped)
+    return best
+
+
+def _round(
+    best: dict[str, float], timers: Mapping[str, C.Timer | None], n: int, skipped: AbstractSet[str]
+) -> None:
+    for name, timer in timers.items():
+        if timer is None or name in skipped:
+            continue
+        rate = best.get(name, 0.0)
+        seconds = 4e-9 * n / rate if rate else timer(1)
+        repeats = max(1, min(1000, round(SAMPLE / seconds)))
+        best[name] = max(rate, 4e-9 * n / timer(repeats))
+
+
+def show(title: str, table: Table, contenders: Mapping[str, Contender]) -> None:
+    """A row a type; the last columns are ours in C against ggml's C and against plain stores."""
+    print(f"\n{title}: GB/s of float32 written")
+    heads = [*contenders, "C/ggml", "C/stores"]
+    print("".join([f"{'type':8}", *(f"{head:>9}" for head in heads)]))
+    for name, row in table.items():
+        cells = [f"{row[head]:9.2f}" if head in row else f"{'-':>9}" for head in contenders]
+        ratios = [_ratio(row, "C", "ggml"), _ratio(row, "C", "stores")]
+        cells += [f"{ratio:9.2f}" if ratio else f"{'-':>9}" for ratio in ratios]
+        print("".join([f"{name:8}", *cells]))
+
+
+def _ratio(row: Mapping[str, float], ours: str, theirs: str) -> float | None:
+    return row[ours] / row[theirs] if ours in row and theirs in row else None
+
+
+def verdict(small: Table, big: Table) -> None:
+    """The targets of the project, one line each."""
+    ratios = {name: ratio for name, row in small.items() if (ratio := _ratio(row, "C", "ggml"))}
+    print()
+    if not ratios:
+        print("no compiled part, or no type that ggml decodes: no targets to compare")
+        return
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    slowest = min(ratios, key=lambda name: ratios[name])
+    shares = {name: share for name in ratios if (share := _ratio(big[name], "C", "stores"))}
+    least = min(shares, key=lambda name: shares[name])
+    for what, value, target in (
+        (
+            f"256 KB, one thread, {len(ratios)} types: geometric mean over ggml",
+            mean,
+            GEOMETRIC_MEAN,
+        ),
+        (f"256 KB, one thread: the slowest, {slowest}, over ggml", ratios[slowest], SLOWEST),
+        (f"128 MB, one thread: the least, {least}, of plain stores", shares[least], OF_STORES),
+    ):
+        held = "holds" if value >= target else "MISSED"
+        print(f"{what}: {value:.2f} (target {target}): {held}")
+
+
+if __name__ == "__main__":
+    main()

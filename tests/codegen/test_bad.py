@@ -1,0 +1,68 @@
+"""Every fault of a spec is refused with file, line, YAML path and a sentence.
+
+bad/ holds one fault a file; its first line is the whole message that the fault must give.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ggufspec.codegen.errors import SpecError
+from ggufspec.codegen.spec import load_spec
+from support.specs import BASE, small_tree
+
+BAD = sorted((BASE.parent / "bad").rglob("*.yaml"))
+
+
+def _place(path: Path) -> str:
+    """Where in a spec a file of bad/ belongs: scalars are one file, types and tables folders."""
+    return "scalars.yaml" if path.parent.name == "scalars" else f"{path.parent.name}/{path.name}"
+
+
+@pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
+def test_message(path: Path, tmp_path: Path) -> None:
+    expected = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+    root = small_tree(tmp_path, {_place(path): path.read_bytes()})
+    with pytest.raises(SpecError) as caught:
+        load_spec(root)
+    assert str(caught.value) == expected
+
+
+def test_base_is_good(tmp_path: Path) -> None:
+    """What bad files stand in is right, so that their fault is the only one."""
+    assert [kind.name for kind in load_spec(small_tree(tmp_path, {})).types] == ["GOOD"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"name: \xff\n", "types/file.yaml:1: (top): not UTF-8 text (byte 6)"),
+        (b"name: A\ndoc: \x07\n", "types/file.yaml:2: (top): character 0x7 is not allowed"),
+        (b'doc: "\\ud800"\n', "types/file.yaml:1: (top): half a character (a lone surrogate)"),
+        (b"a: " + b"[" * 3000 + b"]" * 3000, "types/file.yaml:1: (top): nested deeper than 20"),
+        (
+            b"a: " + b"{a: " * 30 + b"1" + b"}" * 30,
+            "types/file.yaml:1: (top): nested deeper than 20",
+        ),
+        (b"\x00\x01\x02GGUF", "types/file.yaml:1: (top): "),
+        (b"GGUF", 'types/file.yaml:1: (top): "GGUF" is not a mapping'),
+    ],
+)
+def test_hardly_text(content: bytes, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        load_spec(small_tree(tmp_path, {"types/file.yaml": content}))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("text", [b"", b"1.0", b"1.0.0; import os", b"\xff\xfe"])
+def test_version(text: bytes, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"^VERSION:1: \(top\): '.*' is not major\.minor\.patch$"):
+        load_spec(small_tree(tmp_path, {"VERSION": text}))
+
+
+def test_error_has_parts() -> None:
+    error = SpecError("types/a.yaml", 7, ("codes", "q", 1), "what is wrong")
+    assert (error.file, error.line, error.path) == ("types/a.yaml", 7, ("codes", "q", 1))
+    assert str(error) == "types/a.yaml:7: codes.q[1]: what is wrong"

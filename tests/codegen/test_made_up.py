@@ -1,0 +1,237 @@
+"""A type that nobody has: one YAML file, one ``generate``, and every back end has it.
+
+The spec is copied, made-up and random types are added to the copy, everything is generated from
+it, and the runtime of this checkout runs on the result, in NumPy and in compiled C. The judge
+is the interpreter that reads the YAML element by element. No Python and no C is edited.
+GGUFSPEC_LAYOUTS=100:200 takes other random types.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ggufspec.codegen import generate
+from ggufspec.codegen.spec import Spec, load_spec
+from support import interpreter
+from support.layouts import random_layout
+from support.project import ROOT
+from support.samples import first_difference
+from support.specs import MADE_UP, checkout, run_in
+
+TYPES = {path.name: path.read_text(encoding="utf-8") for path in (MADE_UP / "types").iterdir()}
+SEEDS = range(*map(int, os.environ.get("GGUFSPEC_LAYOUTS", "0:16").split(":")))
+TYPES |= {f"random_{n}.yaml": random_layout(Random(n), f"RANDOM_{n}") for n in SEEDS}
+NAMES = sorted(name.removesuffix(".yaml").upper() for name in TYPES)
+
+ROWS, BLOCKS = 2, 3
+
+VARIANTS = {"baseline": [], "v3": ["-mavx2", "-mf16c", "-mbmi2"]}
+if platform.machine() not in {"x86_64", "AMD64"}:
+    del VARIANTS["v3"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+RUN = """
+import sys
+import numpy as np
+from ggufspec import blocks, kernels
+from ggufspec.types import types
+
+def _unpack(data, name, how):
+    return {k: np.ascontiguousarray(v) for k, v in blocks.unpack(data, name, **how).items()}
+
+given, made, (source, target, backend) = {}, {}, sys.argv[1:]
+with np.load(source) as file:
+    given = dict(file)
+if backend != "numpy":
+    try:
+        kernels.use_variant(backend)
+    except ValueError:
+        sys.exit("no such variant here")
+    backend = "native"
+names = sorted({key.split(".")[0] for key in given})
+for name in names:
+    rows, suffix = given[f"{name}.rows"], given.get(f"{name}.suffix")
+    inner = np.ascontiguousarray(rows[:, types[name].info.row_prefix :])
+    inner = inner.reshape(-1, types[name].bytes)
+    for order in ("little", "big"):
+        how = {"backend": backend, "byte_order": order}
+        made[f"{name}.{order}.x"] = blocks.dequantize(rows, name, suffix=suffix, **how)
+        codes = _unpack(inner, name, how)
+        for key, values in codes.items():
+            made[f"{name}.{order}.codes.{key}"] = values
+        packed = blocks.pack(codes, name, **how)
+        made[f"{name}.{order}.packed"] = packed
+        again = _unpack(packed, name, how)
+        made[f"{name}.{order}.kept"] = np.array(
+            all(np.array_equal(codes[key].view("u1"), again[key].view("u1")) for key in codes)
+        )
+    made[f"{name}.swapped"] = blocks.byteswap(rows, name)
+np.savez(target, **made)
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The checkout with all the types added to its spec."""
+    folder = tmp_path_factory.mktemp("made_up")
+    return checkout(folder, TYPES, (MADE_UP / "tables").iterdir())
+
+
+@pytest.fixture(scope="module")
+def spec(tree: Path) -> Spec:
+    return load_spec(tree / "spec")
+
+
+@pytest.fixture(scope="module")
+def stored(tree: Path, spec: Spec) -> Path:
+    """Random rows of every type, and tensors' suffixes."""
+    rng = np.random.default_rng(0)
+    arrays = {}
+    for name in NAMES:
+        kind = spec.type(name)
+        width = kind.prefix_bytes + BLOCKS * kind.bytes
+        arrays[f"{name}.rows"] = rng.integers(0, 256, (ROWS, width), np.uint8)
+        if kind.suffix_bytes:
+            arrays[f"{name}.suffix"] = rng.integers(0, 256, kind.suffix_bytes, np.uint8)
+    np.savez(tree / "stored.npz", **arrays)
+    return tree / "stored.npz"
+
+
+@pytest.fixture(scope="module")
+def library(tree: Path, spec: Spec) -> Path:
+    """The C of the added types compiled as CMakeLists.txt does it, warnings being errors."""
+    compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
+    if compiler is None:
+        pytest.skip("no C compiler")
+    generate.write(tree / "native/generated", generate.make_copy(spec, "c", NAMES))
+    here, runtime = tree / "native/generated/c", ROOT / "runtime/c"
+    common = [compiler, "-std=c11", "-O1", "-ffp-contract=off", "-fPIC", "-Wall", "-Wextra"]
+    common += ["-Werror", f"-I{runtime}", f"-I{here}", f'-DGGUFSPEC_SPEC_VERSION="{spec.version}"']
+    have = [f"-DGGUFSPEC_HAVE_{name.upper()}=1" for name in VARIANTS]
+    parts = {"rest": [[runtime / "dispatch.c", runtime / "version.c", *here.glob("*.c")], have]}
+    kernels = sorted(here.glob("kernels*.c")) + sorted(here.glob("kernels/**/*.c"))
+    parts["rest"][0] = [path for path in parts["rest"][0] if path not in kernels]
+    for name, flags in VARIANTS.items():
+        parts[name] = [kernels, [f"-DGGUFSPEC_VARIANT={name}", *flags]]
+    objects = []
+    for name, (sources, flags) in parts.items():
+        for source in sources:
+            objects.append(tree / f"native/{source.stem}_{name}.o")
+            command = [*common, *flags, "-c", source, "-o", objects[-1]]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+    target = tree / "native/libmade_up.so"
+    subprocess.run([compiler, "-shared", *objects, "-lm", "-o", target], check=True)
+    return target
+
+
+def run(tree: Path, stored: Path, backend: str, **environment: str) -> Arrays:
+    target = tree / f"{backend}.npz"
+    run_in(tree, RUN, str(stored), str(target), backend, **environment)
+    with np.load(target) as file:
+        return dict(file)
+
+
+@pytest.fixture(scope="module")
+def numpy_results(tree: Path, stored: Path) -> Arrays:
+    return run(tree, stored, "numpy", GGUFSPEC_NATIVE="0")
+
+
+@pytest.fixture(scope="module")
+def native_results(tree: Path, stored: Path, library: Path) -> dict[str, Arrays]:
+    found = {}
+    for name in VARIANTS:
+        environment = {"GGUFSPEC_NATIVE": "1", "GGUFSPEC_LIBRARY": str(library)}
+        try:
+            found[name] = run(tree, stored, name, **environment)
+        except AssertionError as error:
+            if "no such variant here" not in str(error):
+                raise
+    return found
+
+
+def blocks_of(spec: Spec, name: str, stored: Path, order: str) -> Iterator[interpreter.Stored]:
+    kind = spec.type(name)
+    with np.load(stored) as file:
+        rows = file[f"{name}.rows"]
+        suffix = file[f"{name}.suffix"].tobytes() if kind.suffix_bytes else b""
+    for row in rows:
+        prefix, inner = row[: kind.prefix_bytes], row[kind.prefix_bytes :]
+        for block in inner.reshape(-1, kind.bytes):
+            yield interpreter.Stored(block.tobytes(), prefix.tobytes(), suffix, order)
+
+
+@pytest.mark.xdist_group("made_up")
+@pytest.mark.parametrize("name", NAMES)
+def test_numpy(name: str, tree: Path, spec: Spec, stored: Path, numpy_results: Arrays) -> None:
+    """Elements, codes and packed bytes are the interpreter's, in both byte orders."""
+    path = tree / f"spec/types/{name.lower()}.yaml"
+    kind = interpreter.read(path, tree / "spec")
+    for order in ("little", "big"):
+        blocks = list(blocks_of(spec, name, stored, order))
+        elements = np.stack([interpreter.decode(kind, block) for block in blocks])
+        elements = elements.reshape(ROWS, -1)
+        assert first_difference(numpy_results[f"{name}.{order}.x"], elements) is None
+
+        expected = [interpreter.unpack(kind, block) for block in blocks]
+        start = f"{name}.{order}.codes."
+        codes = [key.removeprefix(start) for key in numpy_results if key.startswith(start)]
+        assert codes == list(expected[0])
+        for code in codes:
+            found = interpreter.integers(numpy_results[start + code])
+            assert found == [block[code] for block in expected], code
+
+        assert numpy_results[f"{name}.{order}.kept"], "packing keeps every code"
+        packed, given = numpy_results[f"{name}.{order}.packed"], [b.block for b in blocks]
+        if exact(spec, name):
+            assert [row.tobytes() for row in packed] == given
+
+
+def exact(spec: Spec, name: str) -> bool:
+    """Whether every byte is claimed bit by bit: no pad, no base-3 digits."""
+    kind = spec.type(name)
+    claimed = sum(field.total * field.scalar.bytes for field in kind.fields)
+    return claimed == kind.bytes and "trit(" not in TYPES[f"{name.lower()}.yaml"]
+
+
+@pytest.mark.xdist_group("made_up")
+@pytest.mark.parametrize("name", NAMES)
+def test_native(name: str, numpy_results: Arrays, native_results: dict[str, Arrays]) -> None:
+    """The compiled kernels of each variant give the same arrays, bit for bit."""
+    assert native_results
+    for variant, results in native_results.items():
+        assert list(results) == list(numpy_results)
+        for key, expected in numpy_results.items():
+            if not key.startswith(f"{name}."):
+                continue
+            found = results[key]
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape), key
+            if key.endswith(".x"):
+                assert first_difference(found, expected) is None, (variant, key)
+            else:
+                assert found.tobytes() == expected.tobytes(), (variant, key)
+
+
+@pytest.mark.xdist_group("made_up")
+def test_other_types_stay(tree: Path) -> None:
+    """Adding types changes no file of the types that were there."""
+    before, added = ROOT / "generated", {Path(name).stem for name in TYPES}
+    for folder in ("numpy", "c/kernels"):
+        files = {path.name: path for path in (tree / "generated" / folder).glob("*.*")}
+        own = {path.stem for path in (ROOT / "spec/types").glob("*.yaml")}
+        assert added <= {path.stem for path in files.values()}
+        for path in (before / folder).glob("*.*"):
+            if path.stem in own:
+                assert files[path.name].read_bytes() == path.read_bytes(), path.name

@@ -1,0 +1,44 @@
+"""The C kernels give the same bits on other processors, big-endian ones too.
+
+NumPy's floats are the reference; the arrays of unpack are this machine's C, which the
+round-trip tests hold against NumPy.
+"""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ggufspec import blocks
+from ggufspec.types import types
+from support.build import run
+from support.machines import Machine, compiled
+from support.samples import LAYOUTS, block_samples, first_difference
+
+pytestmark = pytest.mark.slow
+
+MOST_BLOCKS = 512
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_kernels_give_the_same_bits(
+    machine: Machine, here: Path, name: str, order: blocks.ByteOrder
+) -> None:
+    kind = types[name]
+    data = np.concatenate([part[:MOST_BLOCKS] for part in block_samples(kind).values()])
+    request = struct.pack("<32s3I", name.encode(), order == "big", len(data), 1)
+    answer = run(compiled(machine, here / "kernels.c"), request + data.tobytes())
+
+    floats = blocks.dequantize(data, name, backend="numpy", byte_order=order)
+    arrays = blocks.unpack(data, name, backend="native", byte_order=order)
+    packed = blocks.pack(arrays, name, backend="numpy", byte_order=order)
+
+    got = np.frombuffer(answer, "<f4", floats.size).reshape(floats.shape)
+    assert first_difference(got, floats) is None
+    rest = answer[floats.nbytes :]
+    assert rest[-packed.nbytes :] == packed.tobytes()
+    assert rest[: -packed.nbytes] == b"".join(array.tobytes() for array in arrays.values())
