@@ -40,9 +40,11 @@ $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install -q -e .
 	@touch $@
 
-# Programs and libraries follow pyproject.toml; the compiled part follows its sources.
+# Programs and libraries follow pyproject.toml; the compiled part follows its sources. Without
+# build isolation all builds, the tests' wheel too, share one folder and compile a file once.
 $(VENV)/.tools: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q -e '.[codegen,templates,test]'
+	$(BIN)/python -m pip install -q scikit-build-core cmake ninja
+	$(BIN)/python -m pip install -q --no-build-isolation -e '.[codegen,templates,test]'
 	@touch $@ $(VENV)/.developed $(VENV)/.installed
 
 $(VENV)/.developed: $(BUILD_INPUTS) | $(VENV)/.tools

@@ -411,7 +411,8 @@ class _Reader:
         for scalar in words:
             if scalar.kind != "uint":
                 self.source.fail(
-                    path, f"a whole {scalar.name} is no bits among others; it can be a code alone"
+                    path,
+                    f"a whole {scalar.name} word can only be a code by itself, alike in every case",
                 )
         return None
 
@@ -542,7 +543,9 @@ def _bits(word: Word, shift: Affine, width: int, extents: Mapping[str, int]) -> 
     if width < 1:
         raise FormulaError("a width of 0 bits")
     if word.scalar.kind == "int" and width == word.scalar.bits:
-        raise FormulaError(f"all bits of {word.field.name} are a number with a sign: no bits(...)")
+        raise FormulaError(
+            f"bits(...) of all of {word.field.name}, which has a sign: take the whole word"
+        )
     low, high = shift.bounds(extents)
     if low < 0 or high + width > word.scalar.bits:
         raise FormulaError(

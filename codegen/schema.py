@@ -32,7 +32,7 @@ def _is_integer(_checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-_Strict = extend(
+_Strict: Any = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
 )
@@ -42,7 +42,8 @@ _Strict = extend(
 def _validator(path: Path) -> Validator:
     schema = json.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
-    return _Strict(schema)
+    made: Validator = _Strict(schema)
+    return made
 
 
 def check_schema(source: Source, schema: Path) -> None:
@@ -104,7 +105,8 @@ def _form(error: ValidationError) -> str:
 
 def _stray(error: ValidationError) -> str:
     value: Any = error.instance
-    return min(set(value) - set(_known(error)))
+    strays: set[str] = set(value) - set(_known(error))
+    return min(strays)
 
 
 def _known(error: ValidationError) -> list[str]:

@@ -60,7 +60,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Refuse what says elsewhere what stands here, and text that no file can hold."""
-        event = self.peek_event()
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         said = None
         if isinstance(event, yaml.AliasEvent):
             said = "aliases are not part of the spec language"
@@ -71,7 +71,9 @@ class _Loader(yaml.SafeLoader):
         elif self.depth == _DEEPEST:
             said = f"nested deeper than {_DEEPEST} levels"
         if said:
-            raise SpecError(self.name, event.start_mark.line + 1, (), said)
+            raise SpecError(
+                self.name, event.start_mark.line + 1 if event.start_mark else 1, (), said
+            )
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1

@@ -29,6 +29,10 @@ extern GGUFSPEC_HIDDEN const int8_t table_kvalues_mxfp4[16];
 extern GGUFSPEC_HIDDEN const float scalar_e8m0h[256];
 /* unsigned E4M3, halved (bias 7 becomes 8); bit 7 is ignored; 0x7F, which OCP calls NaN, reads as 0 */
 extern GGUFSPEC_HIDDEN const float scalar_ue4m3h[256];
+/* The bits of a byte, one a lane. */
+extern GGUFSPEC_HIDDEN const int32_t bits_at_4[2048];
+/* The bits of a byte, one a lane. */
+extern GGUFSPEC_HIDDEN const int32_t bits_at_4_minus_16[2048];
 /* iq3s_grid as floats: a row is one load. */
 extern GGUFSPEC_HIDDEN const float floats_iq3s_grid[2048];
 /* iq3xxs_grid as floats: a row is one load. */

@@ -6,7 +6,7 @@
 
 from collections.abc import Mapping
 
-from ggufspec.blockview import Array, Blocks, bfloat
+from ggufspec.blocks.view import Array, Blocks, bfloat
 
 
 def dequantize(b: Blocks) -> Array:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks
+from ggufspec.blocks.view import Array, Blocks
 
 
 def dequantize(b: Blocks) -> Array:

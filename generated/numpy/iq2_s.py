@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import SIGNS, Array, Blocks, join, shaped, steps
+from ggufspec.blocks.view import SIGNS, Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import IQ2S_GRID
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, join, shaped, steps
+from ggufspec.blocks.view import Array, Blocks, join, shaped, steps
 from ggufspec.generated.numpy.tables import KVALUES_IQ4NL
 
 

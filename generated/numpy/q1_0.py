@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blocks.view import Array, Blocks, shaped, steps
 
 
 # q[b,j] = qs[b] bits j, 1 wide

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, join, shaped, steps
+from ggufspec.blocks.view import Array, Blocks, join, shaped, steps
 
 
 # sc[n,a,b,h] = scales[4*a + 2*b + h] bits 4*n, 4 wide | scales[2*b + h + 8] bits 2*a + 4*n, 2 wide

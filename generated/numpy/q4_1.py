@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blocks.view import Array, Blocks, shaped, steps
 
 
 # q[h,l] = qs[l] bits 4*h, 4 wide

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped
+from ggufspec.blocks.view import Array, Blocks, shaped
 
 
 # q[l] = qs[l]

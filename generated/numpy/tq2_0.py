@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ggufspec.blockview import Array, Blocks, shaped, steps
+from ggufspec.blocks.view import Array, Blocks, shaped, steps
 
 
 # q[b,n,m] = qs[32*b + m] bits 2*n, 2 wide

@@ -10,33 +10,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .blocks import dequantize
+    from .blocks.rows import dequantize
+    from .container.validation import validate
     from .errors import GGUFError
+    from .files.reader import File, open  # noqa: A004
+    from .files.tensor import Tensor
+    from .files.values import TensorData, Value
+    from .files.writer import write
     from .quantizers.quantize import quantize
-    from .reader import File, open  # noqa: A004
+    from .registry import types
     from .report import Finding, Report
-    from .tensor import Tensor
-    from .types import types
-    from .validate import validate
-    from .values import TensorData, Value
-    from .writer import write
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "File": "reader",
+    "File": "files.reader",
     "Finding": "report",
     "GGUFError": "errors",
     "Report": "report",
-    "Tensor": "tensor",
-    "TensorData": "values",
-    "Value": "values",
+    "Tensor": "files.tensor",
+    "TensorData": "files.values",
+    "Value": "files.values",
     "dequantize": "blocks",
-    "open": "reader",
+    "open": "files.reader",
     "quantize": "quantizers.quantize",
-    "types": "types",
-    "validate": "validate",
-    "write": "writer",
+    "types": "registry",
+    "validate": "container.validation",
+    "write": "files.writer",
 }
 
 __all__ = [

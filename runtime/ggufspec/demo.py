@@ -61,7 +61,7 @@ def _tour(folder: Path, model: Path | None) -> None:
 
 
 def _summarise(folder: Path) -> None:
-    from .compare import compare
+    from .jobs.compare import compare
 
     reference = folder / "reference.gguf"
     rows = []

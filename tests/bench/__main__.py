@@ -15,8 +15,9 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from bench import contenders as C
-from ggufspec import kernels, native
-from ggufspec.types import TensorType, types
+from ggufspec import native
+from ggufspec.blocks import kernels
+from ggufspec.registry import TensorType, types
 
 CACHE, MEMORY = 1 << 16, 1 << 25
 """Elements of the two outputs: 256 KB and 128 MB."""

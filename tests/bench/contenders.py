@@ -13,8 +13,9 @@ from tempfile import mkdtemp
 import numpy as np
 import numpy.typing as npt
 
-from ggufspec import blocks, kernels, native
-from ggufspec.types import TensorType
+from ggufspec import blocks, native
+from ggufspec.blocks import kernels
+from ggufspec.registry import TensorType
 from support import oracle
 from support.build import program, run
 

@@ -16,7 +16,7 @@ import pytest
 
 import ggufspec
 from ggufspec.cli import app
-from ggufspec.sample import write_sample
+from ggufspec.jobs.sample import write_sample
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ggufspec
-from ggufspec import compare
+from ggufspec.jobs import compare
 
 Run = Callable[..., Any]
 
@@ -106,7 +106,7 @@ def test_blocks_of_different_sizes(
 ) -> None:
     """Tiles of the two files need not end at the same elements."""
     monkeypatch.setattr(
-        "ggufspec.tiles.tiles.__kwdefaults__", {"elements": elements, "threads": None}
+        "ggufspec.blocks.tiles.tiles.__kwdefaults__", {"elements": elements, "threads": None}
     )
     rng = np.random.default_rng(3)
     weights = rng.standard_normal((1, 256 * 8), np.float32)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ggufspec
-from ggufspec.convert import carry_out, make_plan
+from ggufspec.jobs.convert import carry_out, make_plan
 from support import oracle, realfiles
 
 Run = Callable[..., Any]
@@ -86,7 +86,7 @@ import atexit, resource
 def tell():
     status = dict(line.split(":", 1) for line in open("/proc/self/status"))
     print("peak", status["VmHWM"].split()[0])
-import numpy, rich.table, ggufspec, ggufspec.convert
+import numpy, rich.table, ggufspec, ggufspec.jobs.convert
 ggufspec.dequantize(ggufspec.quantize(numpy.ones((1, 32), "f4"), "Q8_0"), "Q8_0")
 with open("/proc/self/clear_refs", "w") as file: file.write("5")
 tell()

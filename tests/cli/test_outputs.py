@@ -22,7 +22,7 @@ Run = Callable[..., Any]
 
 SLOW = """
 import time
-from ggufspec.writer import Writer
+from ggufspec.files.writer import Writer
 feed = Writer.feed
 def slow_feed(self, data):
     feed(self, data)

@@ -9,7 +9,7 @@ import pytest
 
 from ggufspec.cli.bitbar import WIDTH, bar
 from ggufspec.generated.describe import DESCRIPTIONS
-from ggufspec.types import types
+from ggufspec.registry import types
 
 Run = Callable[..., Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ggufspec.blockview import Blocks
+from ggufspec.blocks.view import Blocks
 from ggufspec.codegen.bitmap import bit_map, claims
 from ggufspec.codegen.model import BlockType, Region, Trit
 from ggufspec.codegen.spec import load_spec

@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from ggufspec.blockview import Blocks
+from ggufspec.blocks.view import Blocks
 from support import interpreter
 from support.project import SPEC
 from support.samples import LAYOUTS, first_difference

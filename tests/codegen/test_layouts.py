@@ -10,7 +10,7 @@ import numpy.typing as npt
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggufspec.blockview import Blocks
+from ggufspec.blocks.view import Blocks
 from ggufspec.codegen.blocks import load_type
 from ggufspec.codegen.model import BlockType
 from ggufspec.codegen.picture import picture

@@ -45,8 +45,9 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 RUN = """
 import sys
 import numpy as np
-from ggufspec import blocks, kernels
-from ggufspec.types import types
+from ggufspec import blocks
+from ggufspec.blocks import kernels
+from ggufspec.registry import types
 
 def _unpack(data, name, how):
     return {k: np.ascontiguousarray(v) for k, v in blocks.unpack(data, name, **how).items()}

@@ -44,7 +44,8 @@ VALUES: tuple[Any, ...] = (
     "ksigns[q]", "iq1s_grid[q, l]", "live", "removed", "fork", [], [[]], [1], ["qs[l]"], [None],
     ["bits(qs[l], 0, 4)", "bits(qs[l], 4, 4)"], [{}, {}], {}, {"x": 1}, {"l": 32},
     {"h": 2, "l": 16}, {"a": "u8"}, {"count": 2, "of": {"a": "u8"}}, {"count": 0, "of": {}},
-    {"type": "u8"}, {"type": "u8", "derived": "q"}, {"h=0": "qs[0]", "h=1": "qs[1]"}, {"": ""}, {"x": "v"},
+    {"type": "u8"}, {"type": "u8", "derived": "q"}, {"h=0": "qs[0]", "h=1": "qs[1]"}, {"": ""},
+    {"x": "v"},
 )  # fmt: skip
 
 

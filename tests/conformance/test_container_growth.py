@@ -75,10 +75,10 @@ def _version_4(order: str) -> bytes:
 
 SCRIPT = """
 import json, sys
-from ggufspec import cscan
-from ggufspec.scan import scan
-from ggufspec.reader import open as open_file
-from ggufspec.writer import write
+from ggufspec.container import cscan
+from ggufspec.container.scan import scan
+from ggufspec.files.reader import open as open_file
+from ggufspec.files.writer import write
 path, copy = sys.argv[1:]
 data = open(path, "rb").read()
 answers = []
@@ -128,7 +128,7 @@ def test_older_versions_stay(grown: Path, tmp_path: Path) -> None:
     path.write_bytes(file([form.pair("a.one", UINT128, bytes(16))]))
     script = """
 import sys
-from ggufspec.scan import scan
+from ggufspec.container.scan import scan
 data = open(sys.argv[1], "rb").read()
 for backend in ("python", "native"):
     print(scan(data, backend=backend).first_error().rule)

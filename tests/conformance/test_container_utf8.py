@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from ggufspec import cscan
+from ggufspec.container import cscan
 
 LIBRARY = cscan.library()
 pytestmark = pytest.mark.skipif(LIBRARY is None, reason="needs the compiled part")

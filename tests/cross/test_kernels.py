@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ggufspec import blocks
-from ggufspec.types import types
+from ggufspec.registry import types
 from support.build import run
 from support.machines import Machine, compiled
 from support.samples import LAYOUTS, block_samples, first_difference

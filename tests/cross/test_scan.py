@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from ggufspec.cursor import HEADER, METADATA, TENSORS, type_rows
+from ggufspec.container.cursor import HEADER, METADATA, TENSORS, type_rows
+from ggufspec.container.pyscan import PyCursor
 from ggufspec.generated import container as tables
-from ggufspec.pyscan import PyCursor
 from support.build import run
 from support.container import PROFILES
 from support.crafted_cases import all_cases

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ggufspec.container.scan import Scan, scan
 from ggufspec.generated import container as tables
-from ggufspec.scan import Scan, scan
 from support import oracle
 from support.container import BACKENDS, PROFILES, scan_all
 from support.crafted import ARRAY, STRING, UINT8, V3, file

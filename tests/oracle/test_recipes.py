@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from ggufspec.recipes import ModelFacts, file_type, plan
-from ggufspec.types import types
+from ggufspec.registry import types
 from support import realfiles
 
 NAMES = """

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from ggufspec.codegen.tables import load_tables
-from ggufspec.types import types
+from ggufspec.registry import types
 from support import gguf_py, oracle
 from support.project import SPEC
 

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from ggufspec import blocks, kernels
-from ggufspec.types import types
+from ggufspec import blocks
+from ggufspec.blocks import kernels
+from ggufspec.registry import types
 from support.samples import LAYOUTS, block_samples, first_difference
 
 VARIANTS = ("baseline", "v3")

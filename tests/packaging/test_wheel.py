@@ -60,7 +60,7 @@ import importlib.util, json, pkgutil, sys
 import numpy as np
 import ggufspec
 from ggufspec import blocks, native
-from ggufspec.types import types
+from ggufspec.registry import types
 absent = [name for name in ("jinja2", "yaml", "jsonschema") if importlib.util.find_spec(name)]
 hidden = [name for name in ("codegen", "generated", "spec", "runtime", "tests", "support")
           if importlib.util.find_spec(name)]
@@ -103,7 +103,7 @@ def test_without_a_compiler_numpy_serves(
 import numpy as np
 import ggufspec
 from ggufspec import blocks, native
-from ggufspec.types import types
+from ggufspec.registry import types
 print(ggufspec.__file__)
 assert native.lib() is None
 print(native.describe())

@@ -9,9 +9,9 @@ import pytest
 
 from ggufspec.codegen.errors import SpecError
 from ggufspec.codegen.metadata import load_keys
+from ggufspec.files.values import array_element, known_key
 from ggufspec.generated.container import CURRENT_VERSION, LAYOUTS
 from ggufspec.generated.metadata import KEYS
-from ggufspec.values import array_element, known_key
 from support.project import SPEC
 
 

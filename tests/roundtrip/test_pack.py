@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggufspec import blocks
-from ggufspec.types import types
+from ggufspec.registry import types
 from support.samples import LAYOUTS, block_samples, first_difference
 
 BACKENDS = ("numpy", "native")

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import ggufspec
 from ggufspec import TensorData, Value
 from ggufspec.generated.container import LAYOUTS, VERSIONS, ValueType
-from ggufspec.types import types
+from ggufspec.registry import types
 
 names = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),

@@ -15,8 +15,8 @@ import pytest
 
 import ggufspec
 from ggufspec import TensorData, Value
-from ggufspec.plans import TensorPlan
-from ggufspec.writer import Writer
+from ggufspec.files.plans import TensorPlan
+from ggufspec.files.writer import Writer
 from support import crafted
 from support.crafted import Form
 
@@ -232,8 +232,8 @@ class TestAtomicity:
         path.write_bytes(b"old")
         code = """
 import os, sys
-from ggufspec.plans import TensorPlan
-from ggufspec.writer import Writer
+from ggufspec.files.plans import TensorPlan
+from ggufspec.files.writer import Writer
 with Writer(sys.argv[1], {}, [TensorPlan.of("t", "I8", (1 << 20,))]) as w:
     w.feed(bytes(1 << 19))
     os.kill(os.getpid(), 9)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ggufspec import cscan
-from ggufspec.cursor import TypeSize
-from ggufspec.scan import Buffer, Scan, index_arrays, index_strings, length_width, scan
+from ggufspec.container import cscan
+from ggufspec.container.cursor import TypeSize
+from ggufspec.container.scan import Buffer, Scan, index_arrays, index_strings, length_width, scan
 from support.crafted import ARRAY, STRING
 
 PROFILES = ("ggml", "spec", "strict", "lenient")

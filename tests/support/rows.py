@@ -14,7 +14,9 @@ LARGEST = 65504.0
 
 
 def row_samples(seed: int = 0, rows: int = 8) -> dict[str, Floats]:
-    """Float32 rows (rows, LENGTH) by what is special about them; none overflows a half."""
+    """Float32 rows (rows, LENGTH) by what is special about them; two overflow in squares and sums.
+
+    A scale made of most of them fits a half."""
     rng = np.random.default_rng([seed, rows])
     shape = (rows, LENGTH)
     normal = rng.normal(0, 0.02, shape)
@@ -40,11 +42,36 @@ def row_samples(seed: int = 0, rows: int = 8) -> dict[str, Floats]:
         "tiny": normal * 1e-14,
         "near the half's limit": rng.uniform(-1, 1, shape) * LARGEST,
         "all at the half's limit": rng.choice([-LARGEST, LARGEST], shape),
+        "beyond squares": normal * np.where(rng.random(shape) < 0.01, 1e22, 1),
         "small halves": rng.integers(-2000, 2000, shape) * 2.0**-25,
     }
     rows32 = {name: np.ascontiguousarray(x, np.float32) for name, x in made.items()}
     bits = rows32["normal"].view(np.uint32) + 0x8000 & 0xFFFF0000
     return {**rows32, "bfloat16 values": bits.view(np.float32)}
+
+
+def importances(seed: int = 0) -> dict[str, Floats]:
+    """Importances of a row: ones, random, zeros in part, zeros for whole blocks."""
+    rng = np.random.default_rng([9, seed])
+    random = np.abs(rng.normal(0, 1, LENGTH)) + 0.1
+    made = {
+        "ones": np.ones(LENGTH),
+        "random": random,
+        "zeros in part": np.where(rng.random(LENGTH) < 0.4, 0, random),
+        "zeros in blocks": np.where(np.arange(LENGTH) // 64 % 2, 0, random),
+    }
+    return {name: weights.astype(np.float32) for name, weights in made.items()}
+
+
+def hostile_rows(seed: int = 0) -> tuple[Floats, Floats]:
+    """Rows of all magnitudes, with huge elements just where the importance is 0."""
+    rng = np.random.default_rng([8, seed])
+    importance = rng.random(LENGTH) * (rng.random(LENGTH) < 0.8)
+    scale = np.repeat(10.0 ** rng.uniform(-6, 0, (16, LENGTH // 16)), 16, axis=1)
+    x = rng.normal(0, 1, scale.shape) * scale
+    hidden = (importance == 0) & (rng.random(x.shape) < 0.5)
+    x = np.where(hidden, rng.choice([-1e3, 1e3, 300.0, -2e4], x.shape), x)
+    return x.astype(np.float32), importance.astype(np.float32)
 
 
 def golden_rows() -> tuple[Floats, Floats]:

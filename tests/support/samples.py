@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ggufspec.types import TensorType, types
+from ggufspec.registry import TensorType, types
 
 Bytes = npt.NDArray[np.uint8]
 

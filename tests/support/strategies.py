@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from ggufspec.container.scan import ByteOrder
 from ggufspec.generated import container as tables
 from ggufspec.generated.types import TYPES, TypeInfo
-from ggufspec.scan import ByteOrder
 from support.crafted import padded
 
 

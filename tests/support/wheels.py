@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from support.lock import locked
 from support.pip import pip
 from support.project import ROOT
 
@@ -14,12 +15,14 @@ Run = Callable[..., str]
 
 
 def build_wheel(folder: Path, **variables: str) -> Path:
-    """Build a wheel of the checkout, with environment variables of its own."""
-    pip(
-        *("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder / "dist"),
-        *("--config-settings", f"build-dir={folder / 'build'}", ROOT),
-        variables=variables,
-    )
+    """Build a wheel of the checkout, with environment variables of its own.
+
+    The usual build folder has the objects already, but remembers a compiler that works.
+    """
+    apart = ["--config-settings", f"build-dir={folder / 'build'}"] if "CC" in variables else []
+    options = ["--no-deps", "--no-build-isolation", *apart, "--wheel-dir", folder / "dist"]
+    with locked(ROOT / "build/wheel.lock"):
+        pip("wheel", *options, ROOT, variables=variables)
     return next((folder / "dist").glob("*.whl"))
 
 

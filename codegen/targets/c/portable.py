@@ -82,7 +82,7 @@ class _Loops:
             case E.Lookup(table=table, row=row, column=column):
                 return self.lookup(table.shape, table.name, self.part(row, node), column)
             case E.Bit(arg=arg, shift=shift):
-                return f"(({self.part(arg, node)} >> ({self.at(shift)})) & 1)"
+                return f"(int32_t)(({self.part(arg, node)} >> ({self.at(shift)})) & 1)"
             case E.Sign(arg=arg):
                 return f"(float)(1 - 2 * {self.part(arg, node)})"
             case E.Select(cond=cond, yes=yes, no=no):

@@ -30,7 +30,7 @@ def scalar(lanes: Lanes, node: E.Node, lane: int = 0) -> str:
         case E.Binary(op=op, left=left, right=right):
             return f"({scalar(lanes, left, lane)} {op} {scalar(lanes, right, lane)})"
         case E.Bit(arg=arg, shift=shift):
-            return f"({scalar(lanes, arg, lane)} >> ({index(lanes.at(shift, lane))}) & 1)"
+            return f"(int32_t)({scalar(lanes, arg, lane)} >> ({index(lanes.at(shift, lane))}) & 1)"
         case E.Lookup(table=table, row=row, column=column):
             place = scalar(lanes, row, lane)
             if column is not None:

@@ -87,7 +87,7 @@ def _imports(kind: BlockType, body: str) -> str:
     lines = ["from collections.abc import Mapping", ""]
     if "np." in body:
         lines += ["import numpy as np", ""]
-    lines.append(f"from ggufspec.blockview import {', '.join(helpers)}")
+    lines.append(f"from ggufspec.blocks.view import {', '.join(helpers)}")
     if names:
         lines.append(f"from ggufspec.generated.numpy.tables import {', '.join(sorted(names))}")
     return "\n".join(lines) + "\n"

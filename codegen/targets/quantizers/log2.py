@@ -22,7 +22,8 @@ def floor_log2() -> tuple[int, ...]:
 def _first(e: int) -> float:
     exact = 2.0 ** (e - (e - _single_below(e)) / 2)
     unit = 2.0 ** max(math.frexp(exact)[1] - 24, FIRST)
-    return math.ceil(exact / unit) * unit
+    first: float = math.ceil(exact / unit) * unit
+    return first
 
 
 def _single_below(value: float) -> float:

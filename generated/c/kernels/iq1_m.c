@@ -67,14 +67,14 @@ void GGUFSPEC_KERNEL(dequantize_iq1_m)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_k = 0; i_k < 2; i_k++) {
                 const f32x8 v_2 = splat(all_dl[4 * i_c + 2 * i_k]);
                 const f32x8 v_3 = splat(all_delta[8 * i_c + 4 * i_k]);
-                store(dst + 64 * i_c + 32 * i_k, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k])) + v_3)));
+                store(dst + 64 * i_c + 32 * i_k, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[8 * i_c + 4 * i_k])) + v_3)));
                 const f32x8 v_4 = splat(all_delta[8 * i_c + 4 * i_k + 1]);
-                store(dst + 64 * i_c + 32 * i_k + 8, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 1])) + v_4)));
+                store(dst + 64 * i_c + 32 * i_k + 8, (v_2 * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[8 * i_c + 4 * i_k + 1])) + v_4)));
                 const f32x8 v_5 = splat(all_dl[4 * i_c + 2 * i_k + 1]);
                 const f32x8 v_6 = splat(all_delta[8 * i_c + 4 * i_k + 2]);
-                store(dst + 64 * i_c + 32 * i_k + 16, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 2])) + v_6)));
+                store(dst + 64 * i_c + 32 * i_k + 16, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[8 * i_c + 4 * i_k + 2])) + v_6)));
                 const f32x8 v_7 = splat(all_delta[8 * i_c + 4 * i_k + 3]);
-                store(dst + 64 * i_c + 32 * i_k + 24, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[8 * i_c + 4 * i_k + 3])) + v_7)));
+                store(dst + 64 * i_c + 32 * i_k + 24, (v_5 * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[8 * i_c + 4 * i_k + 3])) + v_7)));
             }
         }
     }

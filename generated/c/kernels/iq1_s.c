@@ -53,10 +53,10 @@ void GGUFSPEC_KERNEL(dequantize_iq1_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             const f32x8 v = splat(all_dl[i_b]);
             const f32x8 v_2 = splat(all_delta[i_b]);
-            store(dst + 32 * i_b, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b])) + v_2)));
-            store(dst + 32 * i_b + 8, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 1])) + v_2)));
-            store(dst + 32 * i_b + 16, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 2])) + v_2)));
-            store(dst + 32 * i_b + 24, (v * (to_float(widen_i8(table_iq1s_grid + 8 * all_g[4 * i_b + 3])) + v_2)));
+            store(dst + 32 * i_b, (v * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[4 * i_b])) + v_2)));
+            store(dst + 32 * i_b + 8, (v * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[4 * i_b + 1])) + v_2)));
+            store(dst + 32 * i_b + 16, (v * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[4 * i_b + 2])) + v_2)));
+            store(dst + 32 * i_b + 24, (v * (to_float(widen_i8(table_iq1s_grid + 8u * all_g[4 * i_b + 3])) + v_2)));
         }
     }
 #else

@@ -50,11 +50,11 @@ void GGUFSPEC_KERNEL(dequantize_iq2_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             const f32x8 v = splat(all_db[2 * i_b]);
             const i32x8 w_9 = splat_word(src + 4 * i_b + 34);
-            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b]))), top_bit(left_by(w_9, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
-            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 1]))), top_bit(left_by(w_9, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
+            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2s_grid + 8u * all_g[4 * i_b]))), top_bit(left_by(w_9, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
+            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2s_grid + 8u * all_g[4 * i_b + 1]))), top_bit(left_by(w_9, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
             const f32x8 v_2 = splat(all_db[2 * i_b + 1]);
-            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 2]))), top_bit(left_by(w_9, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
-            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8 * all_g[4 * i_b + 3]))), top_bit(left_by(w_9, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
+            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8u * all_g[4 * i_b + 2]))), top_bit(left_by(w_9, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
+            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2s_grid + 8u * all_g[4 * i_b + 3]))), top_bit(left_by(w_9, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
         }
     }
 #else
@@ -66,24 +66,24 @@ void GGUFSPEC_KERNEL(dequantize_iq2_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
             const int32_t v_g = src[4 * i_b + 2] | (src[i_b + 66] & 0x3) << 8;
             const int32_t v_s = src[4 * i_b + 34];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2s_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j)) & 1)));
+                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2s_grid[8 * v_g + i_j]) * (float)(1 - 2 * (int32_t)((v_s >> (i_j)) & 1)));
             }
             const int32_t v_g_2 = src[4 * i_b + 3] | ((src[i_b + 66] >> 2) & 0x3) << 8;
             const int32_t v_s_2 = src[4 * i_b + 35];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2s_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2s_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_2 >> (i_j)) & 1)));
             }
             const int32_t v_sc_2 = (src[i_b + 74] >> 4);
             const float v_db_2 = ((v_d * (0.5f + (float)v_sc_2)) * 0.25f);
             const int32_t v_g_3 = src[4 * i_b + 4] | ((src[i_b + 66] >> 4) & 0x3) << 8;
             const int32_t v_s_3 = src[4 * i_b + 36];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 16] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 16] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_3 >> (i_j)) & 1)));
             }
             const int32_t v_g_4 = src[4 * i_b + 5] | (src[i_b + 66] >> 6) << 8;
             const int32_t v_s_4 = src[4 * i_b + 37];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 24] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 24] = ((v_db_2 * (float)table_iq2s_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_4 >> (i_j)) & 1)));
             }
         }
     }

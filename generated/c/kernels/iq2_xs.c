@@ -34,14 +34,14 @@ void GGUFSPEC_KERNEL(dequantize_iq2_xs)(GGUFSPEC_DEQUANTIZE_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             const f32x8 v = splat(all_db[2 * i_b]);
             const uint16_t w_3 = load_u16(src + 8 * i_b + 2);
-            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2xs_grid + 8 * (w_3 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_3 >> 9))));
+            store(dst + 32 * i_b, flip((v * to_float(widen_u8(table_iq2xs_grid + 8u * (w_3 & 0x1ff)))), load_words(signs_ksigns + 8u * (w_3 >> 9))));
             const uint16_t w_4 = load_u16(src + 8 * i_b + 4);
-            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2xs_grid + 8 * (w_4 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_4 >> 9))));
+            store(dst + 32 * i_b + 8, flip((v * to_float(widen_u8(table_iq2xs_grid + 8u * (w_4 & 0x1ff)))), load_words(signs_ksigns + 8u * (w_4 >> 9))));
             const f32x8 v_2 = splat(all_db[2 * i_b + 1]);
             const uint16_t w_5 = load_u16(src + 8 * i_b + 6);
-            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8 * (w_5 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_5 >> 9))));
+            store(dst + 32 * i_b + 16, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8u * (w_5 & 0x1ff)))), load_words(signs_ksigns + 8u * (w_5 >> 9))));
             const uint16_t w_6 = load_u16(src + 8 * i_b + 8);
-            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8 * (w_6 & 0x1ff)))), load_words(signs_ksigns + 8 * (w_6 >> 9))));
+            store(dst + 32 * i_b + 24, flip((v_2 * to_float(widen_u8(table_iq2xs_grid + 8u * (w_6 & 0x1ff)))), load_words(signs_ksigns + 8u * (w_6 >> 9))));
         }
     }
 #else
@@ -55,7 +55,7 @@ void GGUFSPEC_KERNEL(dequantize_iq2_xs)(GGUFSPEC_DEQUANTIZE_ARGS) {
                 const int32_t v_s = (load_u16(src + 8 * i_b + 2 * i_l + 2) >> 9);
                 const int32_t v_t = table_ksigns[v_s];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                    dst[32 * i_b + i_j + 8 * i_l] = ((v_db * (float)table_iq2xs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
+                    dst[32 * i_b + i_j + 8 * i_l] = ((v_db * (float)table_iq2xs_grid[8 * v_g + i_j]) * (float)(1 - 2 * (int32_t)((v_t >> (i_j)) & 1)));
                 }
             }
             const int32_t v_sc_2 = (src[i_b + 66] >> 4);
@@ -65,7 +65,7 @@ void GGUFSPEC_KERNEL(dequantize_iq2_xs)(GGUFSPEC_DEQUANTIZE_ARGS) {
                 const int32_t v_s_2 = (load_u16(src + 8 * i_b + 2 * i_l + 6) >> 9);
                 const int32_t v_t_2 = table_ksigns[v_s_2];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                    dst[32 * i_b + i_j + 8 * i_l + 16] = ((v_db_2 * (float)table_iq2xs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j)) & 1)));
+                    dst[32 * i_b + i_j + 8 * i_l + 16] = ((v_db_2 * (float)table_iq2xs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_2 >> (i_j)) & 1)));
                 }
             }
         }

@@ -28,10 +28,10 @@ void GGUFSPEC_KERNEL(dequantize_iq2_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             const i32x8 v = splat_int((w >> 28));
             const f32x8 v_2 = to_float(v);
             const f32x8 v_db = ((v_d * (k + v_2)) * k_2);
-            store(dst + 32 * i_b, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 2]))), load_words(signs_ksigns + 8 * (w & 0x7f))));
-            store(dst + 32 * i_b + 8, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 3]))), load_words(signs_ksigns + 8 * (w >> (7) & 0x7f))));
-            store(dst + 32 * i_b + 16, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 4]))), load_words(signs_ksigns + 8 * (w >> (14) & 0x7f))));
-            store(dst + 32 * i_b + 24, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8 * src[8 * i_b + 5]))), load_words(signs_ksigns + 8 * (w >> (21) & 0x7f))));
+            store(dst + 32 * i_b, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8u * src[8 * i_b + 2]))), load_words(signs_ksigns + 8u * (w & 0x7f))));
+            store(dst + 32 * i_b + 8, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8u * src[8 * i_b + 3]))), load_words(signs_ksigns + 8u * (w >> (7) & 0x7f))));
+            store(dst + 32 * i_b + 16, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8u * src[8 * i_b + 4]))), load_words(signs_ksigns + 8u * (w >> (14) & 0x7f))));
+            store(dst + 32 * i_b + 24, flip((v_db * to_float(widen_u8(table_iq2xxs_grid + 8u * src[8 * i_b + 5]))), load_words(signs_ksigns + 8u * (w >> (21) & 0x7f))));
         }
     }
 #else
@@ -44,25 +44,25 @@ void GGUFSPEC_KERNEL(dequantize_iq2_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             const int32_t v_s = (load_u32(src + 8 * i_b + 6) & 0x7f);
             const int32_t v_t = table_ksigns[v_s];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2xxs_grid[8 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j)) & 1)));
+                dst[32 * i_b + i_j] = ((v_db * (float)table_iq2xxs_grid[8 * v_g + i_j]) * (float)(1 - 2 * (int32_t)((v_t >> (i_j)) & 1)));
             }
             const int32_t v_g_2 = src[8 * i_b + 3];
             const int32_t v_s_2 = ((load_u32(src + 8 * i_b + 6) >> 7) & 0x7f);
             const int32_t v_t_2 = table_ksigns[v_s_2];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 8] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_2 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_2 >> (i_j)) & 1)));
             }
             const int32_t v_g_3 = src[8 * i_b + 4];
             const int32_t v_s_3 = ((load_u32(src + 8 * i_b + 6) >> 14) & 0x7f);
             const int32_t v_t_3 = table_ksigns[v_s_3];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 16] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_t_3 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 16] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_3 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_3 >> (i_j)) & 1)));
             }
             const int32_t v_g_4 = src[8 * i_b + 5];
             const int32_t v_s_4 = ((load_u32(src + 8 * i_b + 6) >> 21) & 0x7f);
             const int32_t v_t_4 = table_ksigns[v_s_4];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 8; i_j++) {
-                dst[32 * i_b + i_j + 24] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_t_4 >> (i_j)) & 1)));
+                dst[32 * i_b + i_j + 24] = ((v_db * (float)table_iq2xxs_grid[8 * v_g_4 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_4 >> (i_j)) & 1)));
             }
         }
     }

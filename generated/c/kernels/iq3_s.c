@@ -58,10 +58,10 @@ void GGUFSPEC_KERNEL(dequantize_iq3_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 const f32x8 v = splat(all_db[2 * i_c + i_h]);
                 const i32x8 w_12 = splat_word(src + 8 * i_c + 4 * i_h + 74);
-                store(dst + 64 * i_c + 32 * i_h, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 1])), top_bit(left_by(w_12, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
-                store(dst + 64 * i_c + 32 * i_h + 8, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 2], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 3])), top_bit(left_by(w_12, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
-                store(dst + 64 * i_c + 32 * i_h + 16, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 4], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 5])), top_bit(left_by(w_12, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
-                store(dst + 64 * i_c + 32 * i_h + 24, flip((v * join(floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 6], floats_iq3s_grid + 4 * all_g[16 * i_c + 8 * i_h + 7])), top_bit(left_by(w_12, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
+                store(dst + 64 * i_c + 32 * i_h, flip((v * join(floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h], floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 1])), top_bit(left_by(w_12, (i32x8){31, 30, 29, 28, 27, 26, 25, 24}))));
+                store(dst + 64 * i_c + 32 * i_h + 8, flip((v * join(floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 2], floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 3])), top_bit(left_by(w_12, (i32x8){23, 22, 21, 20, 19, 18, 17, 16}))));
+                store(dst + 64 * i_c + 32 * i_h + 16, flip((v * join(floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 4], floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 5])), top_bit(left_by(w_12, (i32x8){15, 14, 13, 12, 11, 10, 9, 8}))));
+                store(dst + 64 * i_c + 32 * i_h + 24, flip((v * join(floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 6], floats_iq3s_grid + 4u * all_g[16 * i_c + 8 * i_h + 7])), top_bit(left_by(w_12, (i32x8){7, 6, 5, 4, 3, 2, 1, 0}))));
             }
         }
     }
@@ -74,76 +74,76 @@ void GGUFSPEC_KERNEL(dequantize_iq3_s)(GGUFSPEC_DEQUANTIZE_ARGS) {
             const int32_t v_g = src[16 * i_c + 2] | (src[2 * i_c + 66] & 0x1) << 8;
             const int32_t v_s = src[8 * i_c + 74];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j] = ((v_db * (float)table_iq3s_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_s >> (i_j)) & 1)));
+                dst[64 * i_c + i_j] = ((v_db * (float)table_iq3s_grid[4 * v_g + i_j]) * (float)(1 - 2 * (int32_t)((v_s >> (i_j)) & 1)));
             }
             const int32_t v_g_2 = src[16 * i_c + 3] | ((src[2 * i_c + 66] >> 1) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 4] = ((v_db * (float)table_iq3s_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_s >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 4] = ((v_db * (float)table_iq3s_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * (int32_t)((v_s >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_3 = src[16 * i_c + 4] | ((src[2 * i_c + 66] >> 2) & 0x1) << 8;
             const int32_t v_s_2 = src[8 * i_c + 75];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 8] = ((v_db * (float)table_iq3s_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 8] = ((v_db * (float)table_iq3s_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_2 >> (i_j)) & 1)));
             }
             const int32_t v_g_4 = src[16 * i_c + 5] | ((src[2 * i_c + 66] >> 3) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 12] = ((v_db * (float)table_iq3s_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_s_2 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 12] = ((v_db * (float)table_iq3s_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_2 >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_5 = src[16 * i_c + 6] | ((src[2 * i_c + 66] >> 4) & 0x1) << 8;
             const int32_t v_s_3 = src[8 * i_c + 76];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 16] = ((v_db * (float)table_iq3s_grid[4 * v_g_5 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 16] = ((v_db * (float)table_iq3s_grid[4 * v_g_5 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_3 >> (i_j)) & 1)));
             }
             const int32_t v_g_6 = src[16 * i_c + 7] | ((src[2 * i_c + 66] >> 5) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 20] = ((v_db * (float)table_iq3s_grid[4 * v_g_6 + i_j]) * (float)(1 - 2 * ((v_s_3 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 20] = ((v_db * (float)table_iq3s_grid[4 * v_g_6 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_3 >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_7 = src[16 * i_c + 8] | ((src[2 * i_c + 66] >> 6) & 0x1) << 8;
             const int32_t v_s_4 = src[8 * i_c + 77];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 24] = ((v_db * (float)table_iq3s_grid[4 * v_g_7 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 24] = ((v_db * (float)table_iq3s_grid[4 * v_g_7 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_4 >> (i_j)) & 1)));
             }
             const int32_t v_g_8 = src[16 * i_c + 9] | (src[2 * i_c + 66] >> 7) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 28] = ((v_db * (float)table_iq3s_grid[4 * v_g_8 + i_j]) * (float)(1 - 2 * ((v_s_4 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 28] = ((v_db * (float)table_iq3s_grid[4 * v_g_8 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_4 >> (i_j + 4)) & 1)));
             }
             const int32_t v_sc_2 = (src[i_c + 106] >> 4);
             const float v_db_2 = (v_d * (float)(1 + (2 * v_sc_2)));
             const int32_t v_g_9 = src[16 * i_c + 10] | (src[2 * i_c + 67] & 0x1) << 8;
             const int32_t v_s_5 = src[8 * i_c + 78];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 32] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_9 + i_j]) * (float)(1 - 2 * ((v_s_5 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 32] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_9 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_5 >> (i_j)) & 1)));
             }
             const int32_t v_g_10 = src[16 * i_c + 11] | ((src[2 * i_c + 67] >> 1) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 36] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_10 + i_j]) * (float)(1 - 2 * ((v_s_5 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 36] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_10 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_5 >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_11 = src[16 * i_c + 12] | ((src[2 * i_c + 67] >> 2) & 0x1) << 8;
             const int32_t v_s_6 = src[8 * i_c + 79];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 40] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_11 + i_j]) * (float)(1 - 2 * ((v_s_6 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 40] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_11 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_6 >> (i_j)) & 1)));
             }
             const int32_t v_g_12 = src[16 * i_c + 13] | ((src[2 * i_c + 67] >> 3) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 44] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_12 + i_j]) * (float)(1 - 2 * ((v_s_6 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 44] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_12 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_6 >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_13 = src[16 * i_c + 14] | ((src[2 * i_c + 67] >> 4) & 0x1) << 8;
             const int32_t v_s_7 = src[8 * i_c + 80];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 48] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_13 + i_j]) * (float)(1 - 2 * ((v_s_7 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 48] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_13 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_7 >> (i_j)) & 1)));
             }
             const int32_t v_g_14 = src[16 * i_c + 15] | ((src[2 * i_c + 67] >> 5) & 0x1) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 52] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_14 + i_j]) * (float)(1 - 2 * ((v_s_7 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 52] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_14 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_7 >> (i_j + 4)) & 1)));
             }
             const int32_t v_g_15 = src[16 * i_c + 16] | ((src[2 * i_c + 67] >> 6) & 0x1) << 8;
             const int32_t v_s_8 = src[8 * i_c + 81];
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 56] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_15 + i_j]) * (float)(1 - 2 * ((v_s_8 >> (i_j)) & 1)));
+                dst[64 * i_c + i_j + 56] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_15 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_8 >> (i_j)) & 1)));
             }
             const int32_t v_g_16 = src[16 * i_c + 17] | (src[2 * i_c + 67] >> 7) << 8;
             GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                dst[64 * i_c + i_j + 60] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_16 + i_j]) * (float)(1 - 2 * ((v_s_8 >> (i_j + 4)) & 1)));
+                dst[64 * i_c + i_j + 60] = ((v_db_2 * (float)table_iq3s_grid[4 * v_g_16 + i_j]) * (float)(1 - 2 * (int32_t)((v_s_8 >> (i_j + 4)) & 1)));
             }
         }
     }

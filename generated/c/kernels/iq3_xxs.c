@@ -23,17 +23,17 @@ void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
     GGUFSPEC_ALIGNED float all_db[8];
     for (size_t b = 0; b < n; b++, src += 98, dst += 256) {
         const f32x8 v_d = splat_half(src);
-        const i32x8 w = load_words(src + 68);
-        const i32x8 c_sc = (right(w, 12) & 15);
+        const i32x8 w = load_words(src + 66);
+        const i32x8 c_sc = right(w, 28);
         stage_floats(all_db, ((v_d * (k + to_float(c_sc))) * k));
         SETTLED(all_db);
         for (int i_b = 0; i_b < 8; i_b++) {
             const f32x8 v = splat(all_db[i_b]);
             const uint32_t w_2 = load_u32(src + 4 * i_b + 66);
-            store(dst + 32 * i_b, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 2], floats_iq3xxs_grid + 4 * src[8 * i_b + 3])), load_words(signs_ksigns + 8 * (w_2 & 0x7f))));
-            store(dst + 32 * i_b + 8, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 4], floats_iq3xxs_grid + 4 * src[8 * i_b + 5])), load_words(signs_ksigns + 8 * (w_2 >> (7) & 0x7f))));
-            store(dst + 32 * i_b + 16, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 6], floats_iq3xxs_grid + 4 * src[8 * i_b + 7])), load_words(signs_ksigns + 8 * (w_2 >> (14) & 0x7f))));
-            store(dst + 32 * i_b + 24, flip((v * join(floats_iq3xxs_grid + 4 * src[8 * i_b + 8], floats_iq3xxs_grid + 4 * src[8 * i_b + 9])), load_words(signs_ksigns + 8 * (w_2 >> (21) & 0x7f))));
+            store(dst + 32 * i_b, flip((v * join(floats_iq3xxs_grid + 4u * src[8 * i_b + 2], floats_iq3xxs_grid + 4u * src[8 * i_b + 3])), load_words(signs_ksigns + 8u * (w_2 & 0x7f))));
+            store(dst + 32 * i_b + 8, flip((v * join(floats_iq3xxs_grid + 4u * src[8 * i_b + 4], floats_iq3xxs_grid + 4u * src[8 * i_b + 5])), load_words(signs_ksigns + 8u * (w_2 >> (7) & 0x7f))));
+            store(dst + 32 * i_b + 16, flip((v * join(floats_iq3xxs_grid + 4u * src[8 * i_b + 6], floats_iq3xxs_grid + 4u * src[8 * i_b + 7])), load_words(signs_ksigns + 8u * (w_2 >> (14) & 0x7f))));
+            store(dst + 32 * i_b + 24, flip((v * join(floats_iq3xxs_grid + 4u * src[8 * i_b + 8], floats_iq3xxs_grid + 4u * src[8 * i_b + 9])), load_words(signs_ksigns + 8u * (w_2 >> (21) & 0x7f))));
         }
     }
 #else
@@ -47,7 +47,7 @@ void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_k = 0; i_k < 2; i_k++) {
                 const int32_t v_g = src[8 * i_b + i_k + 2];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                    dst[32 * i_b + i_j + 4 * i_k] = ((v_db * (float)table_iq3xxs_grid[4 * v_g + i_j]) * (float)(1 - 2 * ((v_t >> (i_j + 4 * i_k)) & 1)));
+                    dst[32 * i_b + i_j + 4 * i_k] = ((v_db * (float)table_iq3xxs_grid[4 * v_g + i_j]) * (float)(1 - 2 * (int32_t)((v_t >> (i_j + 4 * i_k)) & 1)));
                 }
             }
             const int32_t v_s_2 = ((load_u32(src + 4 * i_b + 66) >> 7) & 0x7f);
@@ -55,7 +55,7 @@ void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_k = 0; i_k < 2; i_k++) {
                 const int32_t v_g_2 = src[8 * i_b + i_k + 4];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                    dst[32 * i_b + i_j + 4 * i_k + 8] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * ((v_t_2 >> (i_j + 4 * i_k)) & 1)));
+                    dst[32 * i_b + i_j + 4 * i_k + 8] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_2 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_2 >> (i_j + 4 * i_k)) & 1)));
                 }
             }
             const int32_t v_s_3 = ((load_u32(src + 4 * i_b + 66) >> 14) & 0x7f);
@@ -63,7 +63,7 @@ void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_k = 0; i_k < 2; i_k++) {
                 const int32_t v_g_3 = src[8 * i_b + i_k + 6];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                    dst[32 * i_b + i_j + 4 * i_k + 16] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * ((v_t_3 >> (i_j + 4 * i_k)) & 1)));
+                    dst[32 * i_b + i_j + 4 * i_k + 16] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_3 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_3 >> (i_j + 4 * i_k)) & 1)));
                 }
             }
             const int32_t v_s_4 = ((load_u32(src + 4 * i_b + 66) >> 21) & 0x7f);
@@ -71,7 +71,7 @@ void GGUFSPEC_KERNEL(dequantize_iq3_xxs)(GGUFSPEC_DEQUANTIZE_ARGS) {
             for (int i_k = 0; i_k < 2; i_k++) {
                 const int32_t v_g_4 = src[8 * i_b + i_k + 8];
                 GGUFSPEC_ROLLED for (int i_j = 0; i_j < 4; i_j++) {
-                    dst[32 * i_b + i_j + 4 * i_k + 24] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * ((v_t_4 >> (i_j + 4 * i_k)) & 1)));
+                    dst[32 * i_b + i_j + 4 * i_k + 24] = ((v_db * (float)table_iq3xxs_grid[4 * v_g_4 + i_j]) * (float)(1 - 2 * (int32_t)((v_t_4 >> (i_j + 4 * i_k)) & 1)));
                 }
             }
         }

@@ -19,17 +19,12 @@ void GGUFSPEC_KERNEL(dequantize_q5_1)(GGUFSPEC_DEQUANTIZE_ARGS) {
     for (size_t b = 0; b < n; b++, src += 24, dst += 32) {
         const f32x8 v_d = splat_half(src);
         const i32x8 w = widen_u8(src + 8);
-        const i32x8 w_2 = splat_word(src + 4);
-        const i32x8 c_q = ((w & 15) | left((right_by(w_2, (i32x8){0, 1, 2, 3, 4, 5, 6, 7}) & 1), 4));
         const f32x8 v_m = splat_half(src + 2);
-        store(dst, ((v_d * to_float(c_q)) + v_m));
-        const i32x8 w_3 = widen_u8(src + 16);
-        const i32x8 c_q_2 = ((w_3 & 15) | (right_by(w_2, (i32x8){4, 5, 6, 7, 8, 9, 10, 11}) & 16));
-        store(dst + 8, ((v_d * to_float(c_q_2)) + v_m));
-        const i32x8 c_q_3 = (right(w, 4) | (right_by(w_2, (i32x8){12, 13, 14, 15, 16, 17, 18, 19}) & 16));
-        store(dst + 16, ((v_d * to_float(c_q_3)) + v_m));
-        const i32x8 c_q_4 = (right(w_3, 4) | (right_by(w_2, (i32x8){20, 21, 22, 23, 24, 25, 26, 27}) & 16));
-        store(dst + 24, ((v_d * to_float(c_q_4)) + v_m));
+        store(dst, ((v_d * to_float(((w & 15) + load_words(bits_at_4 + 8u * src[4])))) + v_m));
+        const i32x8 w_2 = widen_u8(src + 16);
+        store(dst + 8, ((v_d * to_float(((w_2 & 15) + load_words(bits_at_4 + 8u * src[5])))) + v_m));
+        store(dst + 16, ((v_d * to_float((right(w, 4) + load_words(bits_at_4 + 8u * src[6])))) + v_m));
+        store(dst + 24, ((v_d * to_float((right(w_2, 4) + load_words(bits_at_4 + 8u * src[7])))) + v_m));
     }
 #else
     for (size_t b = 0; b < n; b++, src += 24, dst += 32) {

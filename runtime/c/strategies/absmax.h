@@ -43,10 +43,10 @@ GGUFSPEC_STRATEGY size_t absmax(const absmax_constants *k, GGUFSPEC_QUANTIZE_ARG
         for (size_t b = start; b < stop; b++) {
             const float d = scale[b - start], *at = x + b * (size_t)k->elements;
             absmax_codes codes = {.scale = half_bits(d)};
-            int32_t level[ABSMAX_ELEMENTS];
+            ilanes level[ABSMAX_ELEMENTS / LANES];
             for (int i = 0; i < k->elements; i += LANES)
-                istore_lanes(level + i, absmax_level(k, load_lanes(at + i) * steps[b - start]));
-            for (int i = 0; i < k->elements; i++) codes.level[i] = (uint8_t)level[i];
+                level[i / LANES] = absmax_level(k, load_lanes(at + i) * steps[b - start]);
+            store_bytes(codes.level, level, k->elements);
             if (k->sum) codes.sum = half_bits(absmax_sum(codes.level, k->elements) * d);
             if (!store(dst, b, &codes)) return b;
         }

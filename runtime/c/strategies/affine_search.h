@@ -35,11 +35,11 @@ GGUFSPEC_STRATEGY size_t affine_search(const affine_search_constants *k, GGUFSPE
         affine_fit(&trials, v, w, &fits);
         for (int b = 0; b < count; b++, at += k->length) {
             affine_search_codes codes = {half_bits(fits.scale[b]), half_bits(-fits.minimum[b]), {0}};
-            int32_t level[MOST_LENGTH];
+            ilanes level[MOST_LENGTH / LANES];
             for (int i = 0; i < k->length; i += LANES)
-                istore_lanes(level + i, affine_level(load_lanes(at + i), each(fits.inverse[b]),
-                                                     each(fits.origin[b]), k->top));
-            for (int i = 0; i < k->length; i++) codes.level[i] = (uint8_t)level[i];
+                level[i / LANES] = affine_level(load_lanes(at + i), each(fits.inverse[b]),
+                                                each(fits.origin[b]), k->top);
+            store_bytes(codes.level, level, k->length);
             if (!store(dst, start + (size_t)b, &codes)) return start + (size_t)b;
         }
     }

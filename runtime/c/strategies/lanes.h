@@ -31,7 +31,32 @@ static inline lanes load_lanes(const float *p) {
 }
 
 static inline void store_lanes(float *p, lanes v) { memcpy(p, &v, sizeof v); }
-static inline void istore_lanes(int32_t *p, ilanes v) { memcpy(p, &v, sizeof v); }
+
+/* The low bytes of n integers, n a multiple of 2 * LANES. Who reads them soon reads as many at
+ * a time as are written here: a wider load would wait for the stores. */
+static inline void store_bytes(uint8_t *p, const ilanes *v, int n) {
+    int i = 0;
+#if defined(__AVX2__)
+    const __m256i low = _mm256_set1_epi32(0xff);
+    for (; i < n; i += 32) {
+        __m256i words[2];
+        for (int j = 0; j < 2; j++) {
+            const int at = i / 8 + (i + 16 < n ? 2 * j : 0);
+            words[j] = _mm256_packus_epi32(_mm256_and_si256((__m256i)v[at], low),
+                                           _mm256_and_si256((__m256i)v[at + 1], low));
+        }
+        /* Pairs of four stand at 0, 4, 1, 5, 2, 6, 3, 7. */
+        const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words[0], words[1]),
+                                                          _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+        if (i + 16 < n)
+            _mm256_storeu_si256((__m256i *)(p + i), bytes);
+        else
+            _mm_storeu_si128((__m128i *)(p + i), _mm256_castsi256_si128(bytes));
+    }
+#else
+    for (; i < n; i++) p[i] = (uint8_t)v[i / LANES][i % LANES];
+#endif
+}
 
 /* a where the mask (all ones or zeros a lane) is set, b elsewhere. */
 static inline lanes choose(ilanes mask, lanes a, lanes b) {

@@ -46,14 +46,14 @@ GGUFSPEC_STRATEGY size_t min_max(const min_max_constants *k, GGUFSPEC_QUANTIZE_A
         for (size_t b = start; b < stop; b++) {
             const float min = offset[b - start];
             min_max_codes codes = {half_bits(scale[b - start]), half_bits(min), {0}};
-            int32_t level[MIN_MAX_ELEMENTS];
+            ilanes level[MIN_MAX_ELEMENTS / LANES];
             const float *at = x + b * (size_t)k->elements;
             for (int i = 0; i < k->elements; i += LANES) {
                 const lanes v = (load_lanes(at + i) - min) * steps[b - start] + 0.5f;
                 /* Through a signed byte, as in ggml. */
-                istore_lanes(level + i, ilower(truncated(v) << 24 >> 24, ieach(k->top)));
+                level[i / LANES] = ilower(truncated(v) << 24 >> 24, ieach(k->top));
             }
-            for (int i = 0; i < k->elements; i++) codes.level[i] = (uint8_t)level[i];
+            store_bytes(codes.level, level, k->elements);
             if (!store(dst, b, &codes)) return b;
         }
     }

@@ -50,15 +50,15 @@ GGUFSPEC_STRATEGY size_t nearest_value(const nearest_value_constants *k, GGUFSPE
     for (int c = 0; c < NEAREST_VALUES; c++) values[c] = k->values[c];
     for (size_t b = 0; b < blocks; b++) {
         nearest_value_codes codes;
-        int32_t level[NEAREST_ELEMENTS];
+        ilanes level[NEAREST_ELEMENTS / LANES];
         for (int s = 0; s < k->sub_blocks; s++, x += k->length) {
             codes.sub_scale[s] = nearest_value_scale(k, largest_magnitude(x, k->length));
             const float d = k->scales[codes.sub_scale[s]];
             for (int c = 0; c < NEAREST_VALUES; c++) scaled[c] = values[c] * d;
             for (int i = 0; i < k->length; i += LANES)
-                istore_lanes(level + s * k->length + i, nearest_place(load_lanes(x + i), scaled));
+                level[(s * k->length + i) / LANES] = nearest_place(load_lanes(x + i), scaled);
         }
-        for (int i = 0; i < k->sub_blocks * k->length; i++) codes.level[i] = (uint8_t)level[i];
+        store_bytes(codes.level, level, k->sub_blocks * k->length);
         if (!store(dst, b, &codes)) return b;
     }
     return blocks;

@@ -107,15 +107,15 @@ GGUFSPEC_STRATEGY void nested_levels(const nested_affine_search_constants *k, co
                                      nested_affine_search_codes *codes) {
     const float d = half_value(codes->scale), dmin = half_value(codes->minimum);
     for (int s = 0; s < k->sub_blocks; s++, x += k->length) {
-        int32_t level[MOST_LENGTH];
+        ilanes level[MOST_LENGTH / LANES];
         const float step = d * (float)codes->sub_scale[s];
         const float shift = dmin * (float)codes->sub_minimum[s];
         for (int i = 0; i < k->length; i += LANES) {
             const lanes v = load_lanes(x + i);
             const lanes steps = step != 0 ? (v + shift) / step : inverse[s] * (v - origin[s]);
-            istore_lanes(level + i, ilower(ihigher(nearest(steps), (ilanes){0}), ieach(k->top)));
+            level[i / LANES] = ilower(ihigher(nearest(steps), (ilanes){0}), ieach(k->top));
         }
-        for (int i = 0; i < k->length; i++) codes->level[s * k->length + i] = (uint8_t)level[i];
+        store_bytes(codes->level + s * k->length, level, k->length);
     }
 }
 

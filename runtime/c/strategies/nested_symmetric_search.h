@@ -133,10 +133,10 @@ GGUFSPEC_STRATEGY void nested_levels(const nested_symmetric_search_constants *k,
             searched_levels(k, x, chunk, first + s, level);
             continue;
         }
-        int32_t whole[MOST_LENGTH];
+        ilanes whole[MOST_LENGTH / LANES];
         for (int i = 0; i < k->length; i += LANES)
-            istore_lanes(whole + i, symmetric_level(load_lanes(x + i) / step, k->zero) + k->zero);
-        for (int i = 0; i < k->length; i++) level[i] = (uint8_t)whole[i];
+            whole[i / LANES] = symmetric_level(load_lanes(x + i) / step, k->zero) + k->zero;
+        store_bytes(level, whole, k->length);
     }
 }
 

@@ -26,12 +26,12 @@ GGUFSPEC_STRATEGY size_t reciprocal_absmax(const reciprocal_absmax_constants *k,
     const int run = k->elements / k->sums;
     for (size_t b = 0; b < blocks; b++, x += k->elements) {
         reciprocal_absmax_codes codes;
-        int32_t level[RECIPROCAL_ELEMENTS];
+        ilanes level[RECIPROCAL_ELEMENTS / LANES];
         const float most = first_largest(x, k->elements);
         const float steps = most != 0 ? (float)-k->reach / most : 0;
         for (int i = 0; i < k->elements; i += LANES)
-            istore_lanes(level + i, ilower(nearest(load_lanes(x + i) * steps), ieach(k->reach)));
-        for (int i = 0; i < k->elements; i++) codes.level[i] = (uint8_t)level[i];
+            level[i / LANES] = ilower(nearest(load_lanes(x + i) * steps), ieach(k->reach));
+        store_bytes(codes.level, level, k->elements);
         for (int s = 0; s < k->sums; s++) {
             int sum = 0;
             for (int i = 0; i < run; i++) sum += (int8_t)codes.level[s * run + i];

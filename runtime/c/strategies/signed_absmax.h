@@ -31,14 +31,14 @@ GGUFSPEC_STRATEGY size_t signed_absmax(const signed_absmax_constants *k, GGUFSPE
         }
         for (size_t b = start; b < stop; b++) {
             signed_absmax_codes codes = {.scale = half_bits(scale[b - start])};
-            int32_t level[SIGNED_ABSMAX_ELEMENTS];
+            ilanes level[SIGNED_ABSMAX_ELEMENTS / LANES];
             const float *at = x + b * (size_t)k->elements;
             for (int i = 0; i < k->elements; i += LANES) {
                 const lanes v = load_lanes(at + i) * steps[b - start] + ((float)k->zero + 0.5f);
                 /* Through a signed byte, as in ggml. */
-                istore_lanes(level + i, ilower(truncated(v) << 24 >> 24, ieach(k->top)));
+                level[i / LANES] = ilower(truncated(v) << 24 >> 24, ieach(k->top));
             }
-            for (int i = 0; i < k->elements; i++) codes.level[i] = (uint8_t)level[i];
+            store_bytes(codes.level, level, k->elements);
             if (!store(dst, b, &codes)) return b;
         }
     }

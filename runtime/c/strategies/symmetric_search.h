@@ -32,13 +32,13 @@ GGUFSPEC_STRATEGY size_t symmetric_search(const symmetric_search_constants *k,
         symmetric_fit(k->length, k->zero, v, w, &fits);
         for (int b = 0; b < count; b++, at += k->length) {
             symmetric_search_codes codes = {.scale = half_bits(fits.scale[b])};
-            int32_t level[MOST_LENGTH];
+            ilanes level[MOST_LENGTH / LANES];
             const int32_t live = fits.live[b] != 0 ? -1 : 0;
             for (int i = 0; i < k->length; i += LANES) {
                 const lanes steps = fits.inverse[b] * load_lanes(at + i);
-                istore_lanes(level + i, (symmetric_level(steps, k->zero) + k->zero) & live);
+                level[i / LANES] = (symmetric_level(steps, k->zero) + k->zero) & live;
             }
-            for (int i = 0; i < k->length; i++) codes.level[i] = (uint8_t)level[i];
+            store_bytes(codes.level, level, k->length);
             if (!store(dst, start + (size_t)b, &codes)) return start + (size_t)b;
         }
     }

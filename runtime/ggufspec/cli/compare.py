@@ -16,7 +16,7 @@ from .progress import Progress
 from .screen import Column
 
 if TYPE_CHECKING:
-    from ..compare import Matching, Pair, Sums
+    from ..jobs.compare import Matching, Pair, Sums
 
 MEASURES = (
     Column("tensor", style="cyan"),
@@ -41,7 +41,7 @@ def command(
 
     Exit code 1 when the files do not have the same tensors in the same shapes.
     """
-    from ..compare import Sums, match, measure
+    from ..jobs.compare import Sums, match, measure
 
     with open_model(reference) as first, open_model(file) as second:
         matching = match(first, second)

@@ -13,7 +13,7 @@ from .progress import Progress
 from .screen import Column
 
 if TYPE_CHECKING:
-    from ..convert import Plan, Step
+    from ..jobs.convert import Plan, Step
 
 TYPES = (
     Column("from", style="green"),
@@ -39,7 +39,7 @@ def convert(
     as_json: bool,
 ) -> None:
     """Make ``target`` from ``source`` and say what was done."""
-    from ..convert import ConversionError, carry_out, make_plan
+    from ..jobs.convert import ConversionError, carry_out, make_plan
 
     with open_model(source) as model:
         check_output(target, model.paths, force=force)

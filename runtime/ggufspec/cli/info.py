@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..arrays import NumberArray
+from ..files.arrays import NumberArray
 from . import machine, screen, text
 from .options import Json
 from .paths import open_model
 from .screen import Column
 
 if TYPE_CHECKING:
-    from ..metadata import Metadata
-    from ..reader import File
-    from ..tensor import Tensor
+    from ..files.metadata import Metadata
+    from ..files.reader import File
+    from ..files.tensor import Tensor
 
 KEYS = (Column("key", style="cyan"), Column("type", style="green"), Column("value"))
 TENSORS = (

@@ -16,7 +16,7 @@ from .failures import of_file, usage
 from .text import size
 
 if TYPE_CHECKING:
-    from ..reader import File
+    from ..files.reader import File
 
 SPARE = 1 << 20
 """Bytes that shall stay free on the disk of an output."""

@@ -19,7 +19,7 @@ def command(
 ) -> None:
     """Write a small llama model with made-up, heavy-tailed weights; always the same bytes."""
     check_output(target, (), force=force)
-    from ..sample import SIZE, write_sample
+    from ..jobs.sample import SIZE, write_sample
 
     check_space(target, SIZE)
     with writing(target):

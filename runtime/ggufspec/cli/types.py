@@ -14,7 +14,7 @@ from .screen import Column
 
 if TYPE_CHECKING:
     from ..generated.describe import Description
-    from ..types import TensorType
+    from ..registry import TensorType
 
 TYPES = (
     Column("id", right=True),
@@ -41,7 +41,7 @@ def command(
 ) -> None:
     """List the tensor types, or show how one stores its weights."""
     from ..generated.describe import DESCRIPTIONS
-    from ..types import types
+    from ..registry import types
 
     if name is not None and name not in types:
         raise usage(f"there is no type {name!r}", hint="`ggufspec types` lists them all")

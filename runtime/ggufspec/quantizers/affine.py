@@ -114,7 +114,7 @@ def _fit(x: Floats, w: Floats, c: AffineSearch | NestedAffineSearch) -> _Fit:
 
 def _running_minimum(x: Floats) -> Floats:
     """The least along the first axis; of zeros of both signs the first."""
-    least = x[0]
+    least: Floats = x[0]
     for row in x[1:]:
         least = choose(row < least, row, least)
     return least

@@ -21,7 +21,9 @@ def nearest(v: Floats) -> Ints:
 
     Beyond 2^22 this wraps; ggml's does, and what it then does is part of its bytes.
     """
-    return ((v + _MAGIC).view(np.int32) & 0x7FFFFF) - 0x400000
+    bits: Ints = (v + _MAGIC).view(np.int32) & 0x7FFFFF
+    bits -= 0x400000
+    return bits
 
 
 def truncated(v: Floats) -> Ints:
@@ -59,10 +61,14 @@ def running_sum(terms: Floats) -> Floats:
 
 
 def first_largest(x: Floats) -> Floats:
-    """In each row (rows, n) the first element that none exceeds in magnitude; +0 for zeros."""
-    place = np.abs(x).argmax(axis=1, keepdims=True)
+    """In each row (rows, n) the first element that none exceeds in magnitude; +0 for zeros.
+
+    A NaN, which overflow inside a search can make, exceeds nothing.
+    """
+    magnitude = np.abs(x)
+    place = np.where(np.isnan(magnitude), -1, magnitude).argmax(axis=1, keepdims=True)
     found = np.take_along_axis(x, place, axis=1)[:, 0]
-    return choose(found != 0, found, 0)
+    return choose((found != 0) & ~np.isnan(found), found, 0)
 
 
 def half_up_ue4m3(v: Floats) -> NDArray[np.uint8]:

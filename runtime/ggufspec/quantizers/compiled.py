@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels, native
-from ..types import TensorType
+from .. import native
+from ..blocks import kernels
+from ..registry import TensorType
 from .arithmetic import Floats
 from .fault import Fault
 

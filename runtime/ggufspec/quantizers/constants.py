@@ -87,8 +87,8 @@ class MeanSign:
 
     @property
     def limit(self) -> float:
-        """The largest magnitude whose mean a half holds."""
-        return HALF_MAX
+        """The largest magnitude of a single element whose mean a half holds."""
+        return HALF_MAX * self.elements
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
-from ..blocks import Backend
+from ..blocks import kernels
+from ..blocks.rows import Backend
 from ..generated.quantizers import QUANTIZERS
-from ..types import TensorType, find
+from ..registry import TensorType, find
 from . import compiled, reference
 from .constants import Quantizer
 from .fault import Fault

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import blocks
-from ..blockview import bfloat
+from ..blocks.rows import TILE
+from ..blocks.view import bfloat
 from ..generated.quantizers import QUANTIZERS
-from ..types import TensorType
+from ..registry import TensorType
 from .affine import affine_search, nested_affine_search
 from .arithmetic import Codes, Floats
 from .constants import (
@@ -60,7 +61,7 @@ def quantize(
     kind: TensorType, x: Floats, out: NDArray[np.uint8], importance: Floats | None
 ) -> Fault | None:
     """Quantize rows (n, row) into ``out`` (n, bytes a row) up to the first fault, if any."""
-    step = max(1, blocks.TILE // max(1, x.shape[1]))
+    step = max(1, TILE // max(1, x.shape[1]))
     with np.errstate(all="ignore"):
         for start in range(0, len(x), step):
             tile = slice(start, start + step)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..generated.recipes import Conditions, FileType, Rule
-from ..types import types
+from ..registry import types
 from .facts import ModelFacts
 
 

@@ -22,7 +22,7 @@ from ..generated.recipes import (
     FileType,
     Section,
 )
-from ..types import find, types
+from ..registry import find, types
 from .conditions import Case, first, holds, whole_rows
 from .facts import ModelFacts
 from .names import file_type, layer, visiting_order

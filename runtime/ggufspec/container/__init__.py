@@ -1,0 +1,1 @@
+"""Containers: scanning bytes against the tables of spec/container, and what is found."""

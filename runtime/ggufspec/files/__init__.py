@@ -1,0 +1,1 @@
+"""Files as values: opening, lazy metadata and tensors, writing, sets of shards."""

@@ -1,0 +1,142 @@
+"""Opening files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from ..container.scan import ByteOrder, scan
+from ..errors import GGUFError
+from ..generated.container import DEFAULT_PROFILE, PROFILES
+from ..report import Finding
+from .metadata import Metadata
+from .part import Part
+from .shards import SET_KEYS, set_count, whole_set
+from .source import ByteSource, Source
+from .tensor import Tensors
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+DIALECTS = ("ggml",)
+
+
+class File:
+    """An open GGUF file, or the set of files that it is one of. Read-only; a context manager.
+
+    `metadata` are those of the first file; `tensors` those of all. Arrays made from it stay
+    valid after `close`, everything else raises ValueError then. Threads may share it.
+    """
+
+    def __init__(self, parts: list[Part], dialect: str) -> None:
+        self.parts = tuple(parts)
+        self.dialect = dialect
+        first = parts[0]
+        of_set = SET_KEYS if len(parts) > 1 else ()
+        self.metadata = Metadata(first.source, first.scan, of_set)
+        self.tensors = Tensors(self.parts)
+
+    @property
+    def version(self) -> int:
+        """The version of the container: 1, 2 or 3."""
+        return self.parts[0].scan.version
+
+    @property
+    def byte_order(self) -> ByteOrder:
+        """`little` or `big`."""
+        return self.parts[0].scan.byte_order
+
+    @property
+    def alignment(self) -> int:
+        """Bytes that tensors of the first file are aligned to."""
+        return self.parts[0].scan.alignment
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the profile has against the file without refusing it."""
+        return tuple(finding for part in self.parts for finding in part.scan.findings)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of the set; none for a buffer."""
+        return tuple(Path(part.source.path) for part in self.parts if part.source.path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the files together."""
+        return sum(part.source.size for part in self.parts)
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return all(part.source.closed for part in self.parts)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for part in self.parts:
+            part.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        name = self.paths[0] if self.paths else "buffer"
+        return f"<GGUF {name}: {len(self.metadata)} keys, {len(self.tensors)} tensors>"
+
+
+def open(  # noqa: A001 - the name is the contract
+    source: ByteSource, *, profile: str = DEFAULT_PROFILE["open"], dialect: str | None = None
+) -> File:
+    """Open a GGUF file for reading: a path, or a bytes-like object.
+
+    Any file of a split set opens the set. profile: how much is asked of the file before it is
+    opened (`lenient`, `strict`, `spec`, `ggml`). dialect: which fork's type numbers it uses;
+    None for ggml's own.
+
+    GGUFError for what is wrong in the file, with rule, offset and hint; OSError from the
+    system; TypeError and ValueError for wrong arguments.
+    """
+    if profile not in (known.name for known in PROFILES):
+        names = ", ".join(known.name for known in PROFILES)
+        raise ValueError(f"unknown profile {profile!r}; known: {names}")
+    if dialect is not None and dialect not in DIALECTS:
+        raise ValueError(f"unknown dialect {dialect!r}; known: {', '.join(DIALECTS)}")
+    part = _load(source, profile)
+    try:
+        parts = [part]
+        metadata = Metadata(part.source, part.scan)
+        if set_count(part, metadata) > 1:
+            parts = whole_set(part, metadata, lambda path: _load_named(path, profile))
+        return File(parts, dialect or "ggml")
+    except BaseException:
+        part.source.close()
+        raise
+
+
+def _load(origin: ByteSource, profile: str) -> Part:
+    source = Source(origin)
+    try:
+        result = scan(source.view, profile=profile)
+        result.raise_error()
+    except BaseException:
+        source.close()
+        raise
+    return Part(source, result)
+
+
+def _load_named(path: Path, profile: str) -> Part:
+    """Another file of a set: its errors say which one it is."""
+    try:
+        return _load(path, profile)
+    except GGUFError as error:
+        error.message = f"{path}: {error.message}"
+        raise

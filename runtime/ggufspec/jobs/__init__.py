@@ -1,0 +1,1 @@
+"""Work over whole files: conversion, comparison, the built-in sample."""
