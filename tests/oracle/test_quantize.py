@@ -27,6 +27,7 @@ GOLDEN = {
     "MXFP4": "797782e62f94f8b0", "NVFP4": "508356f4f5b30ebc", "TQ1_0": "f14c05bae6f869f4",
     "TQ2_0": "e66c93755474277e", "Q2_K": "73dfac7b170c66c4", "Q3_K": "38aab542006f8f29",
     "Q4_K": "745d2b771bfed42a", "Q5_K": "2bb8d981d0a0ca0d", "Q6_K": "5a1d094b73c55672",
+    "IQ4_NL": "b9d7064165d265bc", "IQ4_XS": "85a97942071a307e",
 }  # fmt: skip
 """First 16 hex digits of the SHA-256 of ggml 0.25.3's bytes on ``golden_rows``."""
 
@@ -34,6 +35,7 @@ GOLDEN_WEIGHTED = {
     "Q4_0": "5234de3c61015a72", "Q4_1": "c428a07469b38484", "Q5_0": "fc286b246d86c168",
     "Q5_1": "a38e7e8d4d6f60fa", "Q2_K": "49fb1a54fea3db17", "Q3_K": "86206d2214d34226",
     "Q4_K": "06436470896b0b14", "Q5_K": "1bc987ff39994012", "Q6_K": "77061f39d2f80adb",
+    "IQ4_NL": "4cf219a120c9608c", "IQ4_XS": "ece52207c95b16ff",
 }  # fmt: skip
 """The same with the importance."""
 

@@ -14,9 +14,7 @@ LARGEST = 65504.0
 
 
 def row_samples(seed: int = 0, rows: int = 8) -> dict[str, Floats]:
-    """Float32 rows (rows, LENGTH) by what is special about them; two overflow in squares and sums.
-
-    A scale made of most of them fits a half."""
+    """Float32 rows (rows, LENGTH) by what is special about them; few scales overflow a half."""
     rng = np.random.default_rng([seed, rows])
     shape = (rows, LENGTH)
     normal = rng.normal(0, 0.02, shape)

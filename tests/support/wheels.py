@@ -20,7 +20,13 @@ def build_wheel(folder: Path, **variables: str) -> Path:
     The usual build folder has the objects already, but remembers a compiler that works.
     """
     apart = ["--config-settings", f"build-dir={folder / 'build'}"] if "CC" in variables else []
-    options = ["--no-deps", "--no-build-isolation", *apart, "--wheel-dir", folder / "dist"]
+    options: list[str | Path] = [
+        "--no-deps",
+        "--no-build-isolation",
+        *apart,
+        "--wheel-dir",
+        folder / "dist",
+    ]
     with locked(ROOT / "build/wheel.lock"):
         pip("wheel", *options, ROOT, variables=variables)
     return next((folder / "dist").glob("*.whl"))

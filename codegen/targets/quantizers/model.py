@@ -297,6 +297,21 @@ def _nested_symmetric_search(reader: _Reader, entry: Mapping[str, Any]) -> Const
     return size | _weights(reader, entry) | rest
 
 
+def _codebook_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    nested = "sub_scale" in reader.roles
+    if nested != ("scale_zero" in entry):
+        reader.fail((), "scale_zero belongs to a type with codes for scales")
+    sub_blocks = reader.array("sub_scale").count if nested else 1
+    size: Constants = {
+        "sub_blocks": sub_blocks,
+        "length": reader.kind.elements // sub_blocks,
+        "values": reader.table(entry["values"]),
+        "scale_reach": reader.middle("sub_scale", entry["scale_zero"]) if nested else 0,
+    }
+    trials: Constants = {"trials": entry["trials"]}
+    return size | _weights(reader, entry) | trials
+
+
 _LEVELS = {"scale": "block", "level": "element"}
 
 STRATEGIES: Mapping[str, _Strategy] = {
@@ -310,6 +325,7 @@ STRATEGIES: Mapping[str, _Strategy] = {
     "affine_search": _Strategy({**_LEVELS, "offset": "block"}, _affine_search),
     "symmetric_search": _Strategy(_LEVELS, _symmetric_search),
     "nested_symmetric_search": _Strategy({**_LEVELS, "sub_scale": "sub"}, _nested_symmetric_search),
+    "codebook_search": _Strategy(_LEVELS, _codebook_search, optional={"sub_scale": "sub"}),
     "nested_affine_search": _Strategy(
         {**_LEVELS, "minimum": "block", "sub_scale": "sub", "sub_minimum": "sub"},
         _nested_affine_search,

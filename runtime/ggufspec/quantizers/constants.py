@@ -219,6 +219,28 @@ class NestedSymmetricSearch:
         return HALF_MAX * self.scale_reach * self.zero
 
 
+@dataclass(frozen=True)
+class CodebookSearch:
+    """x = scale * value[level], or d * (sub_scale - scale_reach) * value[level].
+
+    ``values`` is an ascending codebook; ``scale_reach`` is 0 for blocks with one scale only.
+    """
+
+    sub_blocks: int
+    length: int
+    values: str
+    scale_reach: int
+    weights: Rule
+    mean_over: MeanOver
+    mean_times: int
+    trials: int
+
+    @property
+    def limit(self) -> float:
+        """About the largest magnitude whose scale a half holds."""
+        return HALF_MAX * max(1, self.scale_reach) * 100
+
+
 Recipe = (
     Convert
     | Absmax
@@ -231,6 +253,7 @@ Recipe = (
     | NestedAffineSearch
     | SymmetricSearch
     | NestedSymmetricSearch
+    | CodebookSearch
 )
 
 

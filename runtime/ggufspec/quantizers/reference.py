@@ -15,9 +15,11 @@ from ..generated.quantizers import QUANTIZERS
 from ..registry import TensorType
 from .affine import affine_search, nested_affine_search
 from .arithmetic import Codes, Floats
+from .codebook import codebook_search
 from .constants import (
     Absmax,
     AffineSearch,
+    CodebookSearch,
     Convert,
     MeanSign,
     MinMax,
@@ -44,6 +46,7 @@ from .symmetric import nested_symmetric_search, symmetric_search
 STRATEGIES: Mapping[type, Callable[[Floats, Floats | None, Any], Codes]] = {
     Absmax: absmax,
     AffineSearch: affine_search,
+    CodebookSearch: codebook_search,
     Convert: convert,
     MeanSign: mean_sign,
     MinMax: min_max,
