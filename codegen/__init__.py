@@ -2,6 +2,6 @@
 
 Stages, each a module: ``source`` (YAML with positions), ``schema`` (shape of a file),
 ``scalars`` and ``tables`` (number formats, codebooks), ``blocks`` (a type file to a
-model), ``formula`` and ``typecheck`` (expressions), ``bitmap`` (the proof that each
-stored bit is claimed once), ``targets`` (emitters), ``generate`` (files and manifest).
+model), ``formula`` (text to the typed expressions of ``expr``), ``bitmap`` (the proof that
+each stored bit is claimed once), ``targets`` (emitters), ``generate`` (files and manifest).
 """

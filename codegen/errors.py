@@ -25,5 +25,6 @@ def show_path(path: Sequence[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            text += f".{part}" if text else part
+            shown = part if part.isprintable() else part.encode("unicode_escape").decode()
+            text += f".{shown}" if text else shown
     return text or "(top)"

@@ -66,3 +66,7 @@ def test_error_has_parts() -> None:
     error = SpecError("types/a.yaml", 7, ("codes", "q", 1), "what is wrong")
     assert (error.file, error.line, error.path) == ("types/a.yaml", 7, ("codes", "q", 1))
     assert str(error) == "types/a.yaml:7: codes.q[1]: what is wrong"
+
+
+def test_error_is_one_line() -> None:
+    assert str(SpecError("a.yaml", 1, ("a\nb", "c"), "no")) == "a.yaml:1: a\\nb.c: no"

@@ -168,4 +168,4 @@ def test_word_names() -> None:
 
 def test_made_up_types_are_all_here() -> None:
     assert {path.suffix for path in Path(MADE_UP / "types").iterdir()} == {".yaml"}
-    assert len(NAMES) == len(set(NAMES)) >= 35 + 9
+    assert len(NAMES) == len(set(NAMES)) >= 35 + 10

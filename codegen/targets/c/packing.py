@@ -169,7 +169,7 @@ def _put(part: Bits | Trit, value: str, low: int) -> str:
     shifted = f"{value} >> {low}" if low else value
     taken = f"({shifted} & {S.mask(part.width)})"
     if part.shift != Affine():
-        taken += f" << ({index(part.shift)})"
+        taken = f"(uint{max(bits, 32)}_t){taken} << ({index(part.shift)})"  # int lacks bit 31
     return f"or_u{bits}({where}, (uint{bits}_t)({taken}));"
 
 

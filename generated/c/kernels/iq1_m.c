@@ -184,25 +184,25 @@ void GGUFSPEC_KERNEL(pack_iq1_m)(GGUFSPEC_PACK_ARGS) {
             for (int i_k = 0; i_k < 4; i_k++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
                     store_u8(dst + 8 * i_c + 2 * i_k + i_l, (uint8_t)a_g[8 * i_c + 2 * i_k + i_l]);
-                    or_u8(dst + 4 * i_c + i_k + 32, (uint8_t)((a_g[8 * i_c + 2 * i_k + i_l] >> 8 & 0x7) << (4 * i_l)));
+                    or_u8(dst + 4 * i_c + i_k + 32, (uint8_t)((uint32_t)(a_g[8 * i_c + 2 * i_k + i_l] >> 8 & 0x7) << (4 * i_l)));
                 }
             }
         }
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_k = 0; i_k < 4; i_k++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
-                    or_u8(dst + 4 * i_c + i_k + 32, (uint8_t)((a_down[8 * i_c + 2 * i_k + i_l] & 0x1) << (4 * i_l + 3)));
+                    or_u8(dst + 4 * i_c + i_k + 32, (uint8_t)((uint32_t)(a_down[8 * i_c + 2 * i_k + i_l] & 0x1) << (4 * i_l + 3)));
                 }
             }
         }
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_k = 0; i_k < 4; i_k++) {
-                or_u16(dst + 2 * i_c + 48, (uint16_t)((a_sc[4 * i_c + i_k] & 0x7) << (3 * i_k)));
+                or_u16(dst + 2 * i_c + 48, (uint16_t)((uint32_t)(a_sc[4 * i_c + i_k] & 0x7) << (3 * i_k)));
             }
         }
-        or_u16(dst + 48, (uint16_t)((a_dh[0] & 0xf) << (12)));
-        or_u16(dst + 50, (uint16_t)((a_dh[0] >> 4 & 0xf) << (12)));
-        or_u16(dst + 52, (uint16_t)((a_dh[0] >> 8 & 0xf) << (12)));
-        or_u16(dst + 54, (uint16_t)((a_dh[0] >> 12 & 0xf) << (12)));
+        or_u16(dst + 48, (uint16_t)((uint32_t)(a_dh[0] & 0xf) << (12)));
+        or_u16(dst + 50, (uint16_t)((uint32_t)(a_dh[0] >> 4 & 0xf) << (12)));
+        or_u16(dst + 52, (uint16_t)((uint32_t)(a_dh[0] >> 8 & 0xf) << (12)));
+        or_u16(dst + 54, (uint16_t)((uint32_t)(a_dh[0] >> 12 & 0xf) << (12)));
     }
 }

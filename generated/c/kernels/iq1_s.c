@@ -120,14 +120,14 @@ void GGUFSPEC_KERNEL(pack_iq1_s)(GGUFSPEC_PACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 store_u8(dst + 4 * i_b + i_l + 2, (uint8_t)a_g[4 * i_b + i_l]);
-                or_u16(dst + 2 * i_b + 34, (uint16_t)((a_g[4 * i_b + i_l] >> 8 & 0x7) << (3 * i_l)));
+                or_u16(dst + 2 * i_b + 34, (uint16_t)((uint32_t)(a_g[4 * i_b + i_l] >> 8 & 0x7) << (3 * i_l)));
             }
         }
         for (int i_b = 0; i_b < 8; i_b++) {
-            or_u16(dst + 2 * i_b + 34, (uint16_t)((a_sc[i_b] & 0x7) << (12)));
+            or_u16(dst + 2 * i_b + 34, (uint16_t)((uint32_t)(a_sc[i_b] & 0x7) << (12)));
         }
         for (int i_b = 0; i_b < 8; i_b++) {
-            or_u16(dst + 2 * i_b + 34, (uint16_t)((a_down[i_b] & 0x1) << (15)));
+            or_u16(dst + 2 * i_b + 34, (uint16_t)((uint32_t)(a_down[i_b] & 0x1) << (15)));
         }
     }
 }

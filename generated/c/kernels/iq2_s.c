@@ -131,7 +131,7 @@ void GGUFSPEC_KERNEL(pack_iq2_s)(GGUFSPEC_PACK_ARGS) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
                     store_u8(dst + 4 * i_b + 2 * i_h + i_l + 2, (uint8_t)a_g[4 * i_b + 2 * i_h + i_l]);
-                    or_u8(dst + i_b + 66, (uint8_t)((a_g[4 * i_b + 2 * i_h + i_l] >> 8 & 0x3) << (4 * i_h + 2 * i_l)));
+                    or_u8(dst + i_b + 66, (uint8_t)((uint32_t)(a_g[4 * i_b + 2 * i_h + i_l] >> 8 & 0x3) << (4 * i_h + 2 * i_l)));
                 }
             }
         }
@@ -144,7 +144,7 @@ void GGUFSPEC_KERNEL(pack_iq2_s)(GGUFSPEC_PACK_ARGS) {
         }
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
-                or_u8(dst + i_b + 74, (uint8_t)((a_sc[2 * i_b + i_h] & 0xf) << (4 * i_h)));
+                or_u8(dst + i_b + 74, (uint8_t)((uint32_t)(a_sc[2 * i_b + i_h] & 0xf) << (4 * i_h)));
             }
         }
     }

@@ -120,13 +120,13 @@ void GGUFSPEC_KERNEL(pack_iq2_xs)(GGUFSPEC_PACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
-                    or_u16(dst + 8 * i_b + 4 * i_h + 2 * i_l + 2, (uint16_t)((a_s[4 * i_b + 2 * i_h + i_l] & 0x7f) << (9)));
+                    or_u16(dst + 8 * i_b + 4 * i_h + 2 * i_l + 2, (uint16_t)((uint32_t)(a_s[4 * i_b + 2 * i_h + i_l] & 0x7f) << (9)));
                 }
             }
         }
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
-                or_u8(dst + i_b + 66, (uint8_t)((a_sc[2 * i_b + i_h] & 0xf) << (4 * i_h)));
+                or_u8(dst + i_b + 66, (uint8_t)((uint32_t)(a_sc[2 * i_b + i_h] & 0xf) << (4 * i_h)));
             }
         }
     }

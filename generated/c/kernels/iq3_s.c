@@ -194,7 +194,7 @@ void GGUFSPEC_KERNEL(pack_iq3_s)(GGUFSPEC_PACK_ARGS) {
                 for (int i_l = 0; i_l < 4; i_l++) {
                     for (int i_k = 0; i_k < 2; i_k++) {
                         store_u8(dst + 16 * i_c + 8 * i_h + i_k + 2 * i_l + 2, (uint8_t)a_g[16 * i_c + 8 * i_h + i_k + 2 * i_l]);
-                        or_u8(dst + 2 * i_c + i_h + 66, (uint8_t)((a_g[16 * i_c + 8 * i_h + i_k + 2 * i_l] >> 8 & 0x1) << (i_k + 2 * i_l)));
+                        or_u8(dst + 2 * i_c + i_h + 66, (uint8_t)((uint32_t)(a_g[16 * i_c + 8 * i_h + i_k + 2 * i_l] >> 8 & 0x1) << (i_k + 2 * i_l)));
                     }
                 }
             }
@@ -208,7 +208,7 @@ void GGUFSPEC_KERNEL(pack_iq3_s)(GGUFSPEC_PACK_ARGS) {
         }
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_h = 0; i_h < 2; i_h++) {
-                or_u8(dst + i_c + 106, (uint8_t)((a_sc[2 * i_c + i_h] & 0xf) << (4 * i_h)));
+                or_u8(dst + i_c + 106, (uint8_t)((uint32_t)(a_sc[2 * i_c + i_h] & 0xf) << (4 * i_h)));
             }
         }
     }

@@ -121,11 +121,11 @@ void GGUFSPEC_KERNEL(pack_iq3_xxs)(GGUFSPEC_PACK_ARGS) {
         }
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
-                or_u32(dst + 4 * i_b + 66, (uint32_t)((a_s[4 * i_b + i_l] & 0x7f) << (7 * i_l)));
+                or_u32(dst + 4 * i_b + 66, (uint32_t)((uint32_t)(a_s[4 * i_b + i_l] & 0x7f) << (7 * i_l)));
             }
         }
         for (int i_b = 0; i_b < 8; i_b++) {
-            or_u32(dst + 4 * i_b + 66, (uint32_t)((a_sc[i_b] & 0xf) << (28)));
+            or_u32(dst + 4 * i_b + 66, (uint32_t)((uint32_t)(a_sc[i_b] & 0xf) << (28)));
         }
     }
 }

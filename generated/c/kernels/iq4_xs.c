@@ -161,15 +161,15 @@ void GGUFSPEC_KERNEL(pack_iq4_xs)(GGUFSPEC_PACK_ARGS) {
         store_u16(dst, a_d[0]);
         for (int i_a = 0; i_a < 4; i_a++) {
             for (int i_b = 0; i_b < 2; i_b++) {
-                or_u8(dst + i_a + 4, (uint8_t)((a_sc[2 * i_a + i_b] & 0xf) << (4 * i_b)));
-                or_u16(dst + 2, (uint16_t)((a_sc[2 * i_a + i_b] >> 4 & 0x3) << (4 * i_a + 2 * i_b)));
+                or_u8(dst + i_a + 4, (uint8_t)((uint32_t)(a_sc[2 * i_a + i_b] & 0xf) << (4 * i_b)));
+                or_u16(dst + 2, (uint16_t)((uint32_t)(a_sc[2 * i_a + i_b] >> 4 & 0x3) << (4 * i_a + 2 * i_b)));
             }
         }
         for (int i_a = 0; i_a < 4; i_a++) {
             for (int i_b = 0; i_b < 2; i_b++) {
                 for (int i_h = 0; i_h < 2; i_h++) {
                     for (int i_l = 0; i_l < 16; i_l++) {
-                        or_u8(dst + 32 * i_a + 16 * i_b + i_l + 8, (uint8_t)((a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l] & 0xf) << (4 * i_h)));
+                        or_u8(dst + 32 * i_a + 16 * i_b + i_l + 8, (uint8_t)((uint32_t)(a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l] & 0xf) << (4 * i_h)));
                     }
                 }
             }

@@ -78,7 +78,7 @@ void GGUFSPEC_KERNEL(pack_nvfp4)(GGUFSPEC_PACK_ARGS) {
         for (int i_s = 0; i_s < 4; i_s++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 8; i_l++) {
-                    or_u8(dst + i_l + 8 * i_s + 4, (uint8_t)((a_q[8 * i_h + i_l + 16 * i_s] & 0xf) << (4 * i_h)));
+                    or_u8(dst + i_l + 8 * i_s + 4, (uint8_t)((uint32_t)(a_q[8 * i_h + i_l + 16 * i_s] & 0xf) << (4 * i_h)));
                 }
             }
         }

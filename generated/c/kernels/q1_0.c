@@ -64,7 +64,7 @@ void GGUFSPEC_KERNEL(pack_q1_0)(GGUFSPEC_PACK_ARGS) {
         store_u16(dst, a_d[0]);
         for (int i_b = 0; i_b < 16; i_b++) {
             for (int i_j = 0; i_j < 8; i_j++) {
-                or_u8(dst + i_b + 2, (uint8_t)((a_q[8 * i_b + i_j] & 0x1) << (i_j)));
+                or_u8(dst + i_b + 2, (uint8_t)((uint32_t)(a_q[8 * i_b + i_j] & 0x1) << (i_j)));
             }
         }
     }

@@ -64,7 +64,7 @@ void GGUFSPEC_KERNEL(pack_q2_0)(GGUFSPEC_PACK_ARGS) {
         store_u16(dst, a_d[0]);
         for (int i_b = 0; i_b < 16; i_b++) {
             for (int i_j = 0; i_j < 4; i_j++) {
-                or_u8(dst + i_b + 2, (uint8_t)((a_q[4 * i_b + i_j] & 0x3) << (2 * i_j)));
+                or_u8(dst + i_b + 2, (uint8_t)((uint32_t)(a_q[4 * i_b + i_j] & 0x3) << (2 * i_j)));
             }
         }
     }

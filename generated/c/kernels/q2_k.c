@@ -190,7 +190,7 @@ void GGUFSPEC_KERNEL(pack_q2_k)(GGUFSPEC_PACK_ARGS) {
         for (int i_n = 0; i_n < 2; i_n++) {
             for (int i_j = 0; i_j < 4; i_j++) {
                 for (int i_h = 0; i_h < 2; i_h++) {
-                    or_u8(dst + i_h + 2 * i_j + 8 * i_n, (uint8_t)((a_mn[i_h + 2 * i_j + 8 * i_n] & 0xf) << (4)));
+                    or_u8(dst + i_h + 2 * i_j + 8 * i_n, (uint8_t)((uint32_t)(a_mn[i_h + 2 * i_j + 8 * i_n] & 0xf) << (4)));
                 }
             }
         }
@@ -198,7 +198,7 @@ void GGUFSPEC_KERNEL(pack_q2_k)(GGUFSPEC_PACK_ARGS) {
             for (int i_j = 0; i_j < 4; i_j++) {
                 for (int i_h = 0; i_h < 2; i_h++) {
                     for (int i_l = 0; i_l < 16; i_l++) {
-                        or_u8(dst + 16 * i_h + i_l + 32 * i_n + 16, (uint8_t)((a_q[16 * i_h + 32 * i_j + i_l + 128 * i_n] & 0x3) << (2 * i_j)));
+                        or_u8(dst + 16 * i_h + i_l + 32 * i_n + 16, (uint8_t)((uint32_t)(a_q[16 * i_h + 32 * i_j + i_l + 128 * i_n] & 0x3) << (2 * i_j)));
                     }
                 }
             }

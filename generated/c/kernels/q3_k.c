@@ -165,8 +165,8 @@ void GGUFSPEC_KERNEL(pack_q3_k)(GGUFSPEC_PACK_ARGS) {
             for (int i_a = 0; i_a < 2; i_a++) {
                 for (int i_b = 0; i_b < 2; i_b++) {
                     for (int i_h = 0; i_h < 2; i_h++) {
-                        or_u8(dst + 4 * i_a + 2 * i_b + i_h + 96, (uint8_t)((a_sc[4 * i_a + 2 * i_b + i_h + 8 * i_n] & 0xf) << (4 * i_n)));
-                        or_u8(dst + 2 * i_b + i_h + 104, (uint8_t)((a_sc[4 * i_a + 2 * i_b + i_h + 8 * i_n] >> 4 & 0x3) << (2 * i_a + 4 * i_n)));
+                        or_u8(dst + 4 * i_a + 2 * i_b + i_h + 96, (uint8_t)((uint32_t)(a_sc[4 * i_a + 2 * i_b + i_h + 8 * i_n] & 0xf) << (4 * i_n)));
+                        or_u8(dst + 2 * i_b + i_h + 104, (uint8_t)((uint32_t)(a_sc[4 * i_a + 2 * i_b + i_h + 8 * i_n] >> 4 & 0x3) << (2 * i_a + 4 * i_n)));
                     }
                 }
             }
@@ -176,8 +176,8 @@ void GGUFSPEC_KERNEL(pack_q3_k)(GGUFSPEC_PACK_ARGS) {
                 for (int i_b = 0; i_b < 2; i_b++) {
                     for (int i_h = 0; i_h < 2; i_h++) {
                         for (int i_l = 0; i_l < 16; i_l++) {
-                            or_u8(dst + 16 * i_h + i_l + 32 * i_n + 32, (uint8_t)((a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] & 0x3) << (4 * i_a + 2 * i_b)));
-                            or_u8(dst + 16 * i_h + i_l, (uint8_t)((a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] >> 2 & 0x1) << (2 * i_a + i_b + 4 * i_n)));
+                            or_u8(dst + 16 * i_h + i_l + 32 * i_n + 32, (uint8_t)((uint32_t)(a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] & 0x3) << (4 * i_a + 2 * i_b)));
+                            or_u8(dst + 16 * i_h + i_l, (uint8_t)((uint32_t)(a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] >> 2 & 0x1) << (2 * i_a + i_b + 4 * i_n)));
                         }
                     }
                 }

@@ -62,8 +62,8 @@ void GGUFSPEC_KERNEL(pack_q5_0)(GGUFSPEC_PACK_ARGS) {
         store_u16(dst, a_d[0]);
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
-                or_u8(dst + i_l + 6, (uint8_t)((a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));
-                or_u32(dst + 2, (uint32_t)((a_q[16 * i_h + i_l] >> 4 & 0x1) << (16 * i_h + i_l)));
+                or_u8(dst + i_l + 6, (uint8_t)((uint32_t)(a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));
+                or_u32(dst + 2, (uint32_t)((uint32_t)(a_q[16 * i_h + i_l] >> 4 & 0x1) << (16 * i_h + i_l)));
             }
         }
     }

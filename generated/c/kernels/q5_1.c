@@ -68,8 +68,8 @@ void GGUFSPEC_KERNEL(pack_q5_1)(GGUFSPEC_PACK_ARGS) {
         store_u16(dst + 2, a_m[0]);
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
-                or_u8(dst + i_l + 8, (uint8_t)((a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));
-                or_u32(dst + 4, (uint32_t)((a_q[16 * i_h + i_l] >> 4 & 0x1) << (16 * i_h + i_l)));
+                or_u8(dst + i_l + 8, (uint8_t)((uint32_t)(a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));
+                or_u32(dst + 4, (uint32_t)((uint32_t)(a_q[16 * i_h + i_l] >> 4 & 0x1) << (16 * i_h + i_l)));
             }
         }
     }

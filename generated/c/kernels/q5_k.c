@@ -195,7 +195,7 @@ void GGUFSPEC_KERNEL(pack_q5_k)(GGUFSPEC_PACK_ARGS) {
         for (int i_u = 0; i_u < 2; i_u++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 or_u8(dst + i_h + 2 * i_u + 12, (uint8_t)((a_sc[i_h + 2 * i_u + 4] & 0xf)));
-                or_u8(dst + i_h + 2 * i_u + 4, (uint8_t)((a_sc[i_h + 2 * i_u + 4] >> 4 & 0x3) << (6)));
+                or_u8(dst + i_h + 2 * i_u + 4, (uint8_t)((uint32_t)(a_sc[i_h + 2 * i_u + 4] >> 4 & 0x3) << (6)));
             }
         }
         for (int i_u = 0; i_u < 2; i_u++) {
@@ -205,16 +205,16 @@ void GGUFSPEC_KERNEL(pack_q5_k)(GGUFSPEC_PACK_ARGS) {
         }
         for (int i_u = 0; i_u < 2; i_u++) {
             for (int i_h = 0; i_h < 2; i_h++) {
-                or_u8(dst + i_h + 2 * i_u + 12, (uint8_t)((a_mn[i_h + 2 * i_u + 4] & 0xf) << (4)));
-                or_u8(dst + i_h + 2 * i_u + 8, (uint8_t)((a_mn[i_h + 2 * i_u + 4] >> 4 & 0x3) << (6)));
+                or_u8(dst + i_h + 2 * i_u + 12, (uint8_t)((uint32_t)(a_mn[i_h + 2 * i_u + 4] & 0xf) << (4)));
+                or_u8(dst + i_h + 2 * i_u + 8, (uint8_t)((uint32_t)(a_mn[i_h + 2 * i_u + 4] >> 4 & 0x3) << (6)));
             }
         }
         for (int i_p = 0; i_p < 2; i_p++) {
             for (int i_u = 0; i_u < 2; i_u++) {
                 for (int i_h = 0; i_h < 2; i_h++) {
                     for (int i_l = 0; i_l < 32; i_l++) {
-                        or_u8(dst + i_l + 64 * i_p + 32 * i_u + 48, (uint8_t)((a_q[32 * i_h + i_l + 128 * i_p + 64 * i_u] & 0xf) << (4 * i_h)));
-                        or_u8(dst + i_l + 16, (uint8_t)((a_q[32 * i_h + i_l + 128 * i_p + 64 * i_u] >> 4 & 0x1) << (i_h + 4 * i_p + 2 * i_u)));
+                        or_u8(dst + i_l + 64 * i_p + 32 * i_u + 48, (uint8_t)((uint32_t)(a_q[32 * i_h + i_l + 128 * i_p + 64 * i_u] & 0xf) << (4 * i_h)));
+                        or_u8(dst + i_l + 16, (uint8_t)((uint32_t)(a_q[32 * i_h + i_l + 128 * i_p + 64 * i_u] >> 4 & 0x1) << (i_h + 4 * i_p + 2 * i_u)));
                     }
                 }
             }

@@ -139,8 +139,8 @@ void GGUFSPEC_KERNEL(pack_q6_k)(GGUFSPEC_PACK_ARGS) {
                 for (int i_b = 0; i_b < 2; i_b++) {
                     for (int i_h = 0; i_h < 2; i_h++) {
                         for (int i_l = 0; i_l < 16; i_l++) {
-                            or_u8(dst + 32 * i_b + 16 * i_h + i_l + 64 * i_n, (uint8_t)((a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] & 0xf) << (4 * i_a)));
-                            or_u8(dst + 16 * i_h + i_l + 32 * i_n + 128, (uint8_t)((a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] >> 4 & 0x3) << (4 * i_a + 2 * i_b)));
+                            or_u8(dst + 32 * i_b + 16 * i_h + i_l + 64 * i_n, (uint8_t)((uint32_t)(a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] & 0xf) << (4 * i_a)));
+                            or_u8(dst + 16 * i_h + i_l + 32 * i_n + 128, (uint8_t)((uint32_t)(a_q[64 * i_a + 32 * i_b + 16 * i_h + i_l + 128 * i_n] >> 4 & 0x3) << (4 * i_a + 2 * i_b)));
                         }
                     }
                 }

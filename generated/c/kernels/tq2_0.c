@@ -92,7 +92,7 @@ void GGUFSPEC_KERNEL(pack_tq2_0)(GGUFSPEC_PACK_ARGS) {
         for (int i_b = 0; i_b < 2; i_b++) {
             for (int i_n = 0; i_n < 4; i_n++) {
                 for (int i_m = 0; i_m < 32; i_m++) {
-                    or_u8(dst + 32 * i_b + i_m, (uint8_t)((a_q[128 * i_b + i_m + 32 * i_n] & 0x3) << (2 * i_n)));
+                    or_u8(dst + 32 * i_b + i_m, (uint8_t)((uint32_t)(a_q[128 * i_b + i_m + 32 * i_n] & 0x3) << (2 * i_n)));
                 }
             }
         }
