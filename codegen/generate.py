@@ -15,6 +15,9 @@ from .targets import TARGETS
 GENERATOR = "1"
 """The generator's own version: part of each header, raised when output changes meaning."""
 
+SUPPORT = {"c": ("dispatch.c", "dispatch.h", "kernel.h", "load.h", "simd.h", "types.h")}
+"""Files of runtime/c that go along when a target is written into another project."""
+
 _COMMENTS = {".py": ("# ", ""), ".c": ("// ", ""), ".h": ("// ", ""), ".inc": ("// ", "")}
 
 
@@ -34,7 +37,14 @@ def make_all(root: Path) -> dict[str, str]:
 def make_copy(spec: Spec, target: str, types: Sequence[str]) -> dict[str, str]:
     """One target for another project's tree, its manifest included."""
     kept = spec.only(types) if types else spec
-    return _make(kept, [target], target=target, types=list(types))
+    return {**_make(kept, [target], target=target, types=list(types)), **_support(target)}
+
+
+def _support(target: str) -> dict[str, str]:
+    """Hand-written files that a target's outputs include, beside the outputs."""
+    package = Path(__file__).resolve().parent.parent
+    folder = next(path for path in (package / "runtime" / "c", package / "c") if path.is_dir())
+    return {f"c/{name}": (folder / name).read_text() for name in SUPPORT.get(target, ())}
 
 
 def _make(spec: Spec, targets: Iterable[str], **what: object) -> dict[str, str]:

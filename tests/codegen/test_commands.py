@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ from typer.testing import CliRunner
 
 from ggufspec.codegen import generate
 from ggufspec.codegen.commands import register
+from ggufspec.codegen.generate import SUPPORT
 from ggufspec.codegen.targets import TARGETS
-from support.project import SPEC
+from support.project import ROOT, SPEC
 from support.specs import small_tree
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -206,7 +209,38 @@ def test_target_equals_the_checkout(name: str, tmp_path: Path, tree: Path) -> No
     assert made
     for path in made:
         there = tree / "generated" / path.relative_to(tmp_path)
+        if path.name in SUPPORT.get(name, ()):
+            there = ROOT / "runtime" / path.relative_to(tmp_path)
         assert path.read_bytes() == there.read_bytes(), path.name
+
+
+def test_copy_of_the_c_target_compiles_by_itself(tmp_path: Path) -> None:
+    """With the options that the README gives, it decodes a row."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    assert run("--target", "c", "--out", tmp_path, "--types", "Q4_0,F16").exit_code == DONE
+    main = tmp_path / "main.c"
+    main.write_text(
+        """#include <stdio.h>
+        #include "dispatch.h"
+        int main(void) {
+            const uint8_t row[18] = {0x00, 0x3c, 0x0f};
+            float x[32];
+            for (int i = 0; i < ggufspec_type_count; i++)
+                if (ggufspec_types[i].id == 2 && ggufspec_dequantize(i, 0, row, x, 1, 1, NULL) == 0)
+                    printf("%g %g %g\\n", x[0], x[1], x[16]);
+            return 0;
+        }
+        """
+    )
+    sources = [str(path) for path in (tmp_path / "c").rglob("*.c")]
+    options = ["-std=c11", "-O3", "-ffp-contract=off", "-DGGUFSPEC_VARIANT=baseline"]
+    options += ["-DGGUFSPEC_HAVE_BASELINE=1", f"-I{tmp_path / 'c'}", "-Wall", "-Wextra", "-Werror"]
+    program = tmp_path / "program"
+    subprocess.run([compiler, *options, str(main), *sources, "-o", str(program)], check=True)
+    done = subprocess.run([str(program)], capture_output=True, check=True, text=True)
+    assert done.stdout == "7 -8 -8\n"
 
 
 def _plain(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...model import BlockType, Field
 from ...output import Output
-from ...picture import picture
+from ...picture import code_line, picture
 from ...spec import Spec
 
 _TYPE_INFO = '''
@@ -35,6 +35,7 @@ class Description(NamedTuple):
     since: str
     file: str
     axes: tuple[tuple[tuple[str, int], ...], ...]
+    codes: tuple[str, ...]
     decode: tuple[tuple[str, str], ...]
     valid: tuple[str, ...]
     picture: tuple[tuple[int, str, str, int, tuple[str, ...]], ...]
@@ -105,11 +106,23 @@ def _description(kind: BlockType) -> dict[str, object]:
         "since": kind.since,
         "file": f"spec/{kind.file}",
         "axes": tuple(region.order for region in kind.regions),
+        "codes": _codes(kind),
         "decode": tuple(kind.decode_text.items()),
         "valid": kind.regions[0].valid_text if kind.regions else (),
         "picture": tuple((ln.offset, ln.word, ln.scalar, ln.count, ln.cuts) for ln in lines),
         "removed": tuple((str(key), str(value)) for key, value in kind.removed.items()),
     }
+
+
+def _codes(kind: BlockType) -> tuple[str, ...]:
+    """Where the bits of each code lie; with several regions each line names its elements."""
+    if len(kind.regions) == 1:
+        return tuple(code_line(code) for code in kind.regions[0].codes)
+    return tuple(
+        f"{code_line(code)} (elements {region.start} to {region.start + region.size - 1})"
+        for region in kind.regions
+        for code in region.codes
+    )
 
 
 def _text(value: object) -> str:

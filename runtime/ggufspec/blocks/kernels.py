@@ -91,16 +91,23 @@ def available() -> bool:
     return native.lib() is not None
 
 
-def chosen(backend: str) -> bool:
-    """Whether the compiled kernels should run.
+def chosen(backend: str, name: str) -> bool:
+    """Whether the compiled kernels should run for a type.
 
-    Raises ValueError for an unknown back end, RuntimeError for "native" without the library.
+    A library older than generated/ may lack a new type: then NumPy serves, but "native" is a
+    RuntimeError, as without the library. ValueError for an unknown back end.
     """
     if backend not in {"auto", "native", "numpy"}:
         raise ValueError(f"backend must be 'auto', 'native' or 'numpy', not {backend!r}")
     if backend == "native" and not available():
         raise RuntimeError(f"there is no compiled part: {native.describe()}")
-    return backend != "numpy" and available()
+    if backend == "numpy" or not available():
+        return False
+    if name in _kernels():
+        return True
+    if backend == "native":
+        raise RuntimeError(f"the compiled part is older than type {name}: install the package anew")
+    return False
 
 
 def variant() -> str:

@@ -46,15 +46,16 @@ def dequantize(
     wrong ``out``; TypeError for data of another dtype.
     """
     kind = _layout(type)
+    order = _order(byte_order)
     rows, shape = _rows(data, kind)
     blocks = (rows.shape[1] - kind.info.row_prefix) // kind.bytes
     result = _target(out, (*shape[:-1], blocks * kind.elements))
     flat = result.reshape(rows.shape[0], blocks * kind.elements)
     tail = _suffix(kind, suffix)
-    if kernels.chosen(backend):
+    if kernels.chosen(backend, kind.name):
         kernels.dequantize(kind.name, rows, flat, tail, threads=threads, byte_order=byte_order)
     else:
-        _dequantize_numpy(kind, rows, flat, tail, "<" if byte_order == "little" else ">")
+        _dequantize_numpy(kind, rows, flat, tail, order)
     return result
 
 
@@ -72,10 +73,10 @@ def unpack(
     type, of shape (blocks, *axes of the code).
     """
     kind = _layout(type)
+    order = _order(byte_order)
     blocks = _blocks(data, kind)
-    if kernels.chosen(backend):
+    if kernels.chosen(backend, kind.name):
         return kernels.unpack(kind.name, blocks, byte_order=byte_order)
-    order = "<" if byte_order == "little" else ">"
     return dict(_module(kind).unpack(Blocks(blocks, order)))
 
 
@@ -91,9 +92,10 @@ def pack(
     Bytes that mean nothing are zeros; base-3 bytes take the form that ggml writes.
     """
     kind = _layout(type)
-    if kernels.chosen(backend):
+    order = _order(byte_order)
+    if kernels.chosen(backend, kind.name):
         return kernels.pack(kind.name, codes, byte_order=byte_order)
-    packed: NDArray[np.uint8] = _module(kind).pack(codes, "<" if byte_order == "little" else ">")
+    packed: NDArray[np.uint8] = _module(kind).pack(codes, order)
     return packed
 
 
@@ -127,6 +129,13 @@ def _layout(name: str) -> TensorType:
     if not kind.elements:
         raise ValueError(f"type {kind.name} was removed from ggml and has no layout")
     return kind
+
+
+def _order(byte_order: str) -> str:
+    """NumPy's sign for a byte order."""
+    if byte_order not in ("little", "big"):
+        raise ValueError(f"byte_order is 'little' or 'big', not {byte_order!r}")
+    return "<" if byte_order == "little" else ">"
 
 
 def _module(kind: TensorType) -> ModuleType:
@@ -170,8 +179,12 @@ def _blocks(data: Any, kind: TensorType) -> NDArray[np.uint8]:
 def _target(out: NDArray[np.float32] | None, shape: tuple[int, ...]) -> NDArray[np.float32]:
     if out is None:
         return np.empty(shape, np.float32)
-    if out.dtype != np.float32 or out.shape != shape or not out.flags.c_contiguous:
-        raise ValueError(f"out must be a C-contiguous float32 array of shape {shape}")
+    if not isinstance(out, np.ndarray):
+        raise TypeError(f"out is a float32 ndarray, not {type(out).__name__}")
+    flags = out.flags
+    good = flags.c_contiguous and flags.aligned and flags.writeable
+    if out.dtype != np.float32 or out.shape != shape or not good:
+        raise ValueError(f"out must be a writable C-contiguous float32 array of shape {shape}")
     return out
 
 

@@ -28,7 +28,7 @@ def tiles(
     whole blocks. GGUFError for what cannot be decoded; OSError when the file was cut.
     """
     kind = types.by_id(tensor.type_id)
-    if kind is None or (tensor.rows <= 1 and _has_extra_bytes(kind)):
+    if kind is None or not tensor.whole or (tensor.rows <= 1 and _has_extra_bytes(kind)):
         row = tensor.shape[-1] if tensor.shape else 1
         yield tensor.dequantize(threads=threads).reshape(-1, row)
         return

@@ -48,7 +48,7 @@ class Blocks:
 
     def native(self, kind: str, offset: int, axes: Axes) -> Array:
         """Stored values in the machine's own byte order, copied."""
-        return self.words(kind, offset, axes).astype(np.dtype(kind))
+        return self.words(kind, offset, axes).astype(np.dtype(kind), order="C")
 
     def bits(self, kind: str, offset: int, axes: Axes, shift: int | Array, width: int) -> Array:
         """``width`` bits from ``shift`` up of unsigned words."""

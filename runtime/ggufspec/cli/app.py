@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -101,9 +102,11 @@ class Group(TyperGroup):
 def run() -> NoReturn:
     """Run the command line; it leaves with an exit code and never with a traceback."""
     _stop_cleanly()
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
         # A terminal that cannot show a character gets its escape.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        getattr(sys, name).reconfigure(errors="backslashreplace")
     try:
         application()()
         sys.exit(0)

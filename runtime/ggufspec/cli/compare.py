@@ -10,7 +10,7 @@ import typer
 
 from . import machine, screen, text
 from .failures import INVALID
-from .options import Json, Threads
+from .options import Json, Threads, file_argument
 from .paths import open_model
 from .progress import Progress
 from .screen import Column
@@ -31,9 +31,10 @@ MEASURES = (
 
 def command(
     reference: Annotated[
-        Path, typer.Argument(metavar="REFERENCE", help="The file that counts as exact.")
+        Path,
+        file_argument("REFERENCE", "The file that counts as exact."),
     ],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to measure.")],
+    file: Annotated[Path, file_argument("FILE", "The file to measure.")],
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Force, Json, Threads
+from .options import Force, Json, Threads, file_argument
 
 
 class Float(str, Enum):
@@ -20,8 +20,8 @@ class Float(str, Enum):
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A GGUF file.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    source: Annotated[Path, file_argument("IN", "A GGUF file.")],
+    target: Annotated[Path, file_argument("OUT", "The file to write.")],
     kind: Annotated[
         Float, typer.Option("--type", case_sensitive=False, help="The floats to write.")
     ] = Float.F32,

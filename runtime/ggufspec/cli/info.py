@@ -11,7 +11,7 @@ import typer
 
 from ..files.arrays import NumberArray
 from . import machine, screen, text
-from .options import Json
+from .options import Json, file_argument
 from .paths import open_model
 from .screen import Column
 
@@ -38,7 +38,8 @@ TYPES = (
 
 def command(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A GGUF file, or any shard of a split set.")
+        Path,
+        file_argument("FILE", "A GGUF file, or any shard of a split set."),
     ],
     elements: Annotated[
         int | None,

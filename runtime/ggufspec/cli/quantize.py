@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from .options import Force, Json, Threads
+from .options import Force, Json, Threads, file_argument
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A GGUF file.")],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    source: Annotated[Path, file_argument("IN", "A GGUF file.")],
+    target: Annotated[Path, file_argument("OUT", "The file to write.")],
     name: Annotated[
         str,
         typer.Argument(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from . import machine, screen, text
-from .options import Force, Json
+from .options import Force, Json, file_argument
 from .paths import check_output, check_space, writing
 
 
 def command(
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.")],
+    target: Annotated[Path, file_argument("OUT", "The file to write.")],
     force: Force = False,
     as_json: Json = False,
 ) -> None:

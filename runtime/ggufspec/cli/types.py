@@ -96,6 +96,8 @@ def _show_formula(description: Description) -> None:
             order = ", ".join(f"{name} < {length}" for name, length in axes)
             note = " (the last one counts fastest)" if number == 0 else ""
             screen.say(f"  {'then ' if number else ''}for each {order}{note}:")
+    for line in description.codes:
+        screen.say(f"    {line}")
     for name, formula in description.decode:
         screen.say(f"    {name} = {formula}", "cyan")
     if description.valid:
@@ -120,6 +122,7 @@ def _record(kind: TensorType, description: Description) -> dict[str, Any]:
         "axes": [
             [{"name": name, "length": length} for name, length in axes] for axes in description.axes
         ],
+        "codes": description.codes,
         "decode": [{"name": name, "formula": formula} for name, formula in description.decode],
         "valid": description.valid,
         "picture": [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import failures, machine, screen, text
-from .options import Json
+from .options import Json, file_argument
 from .screen import Column
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Level(str, Enum):
 
 
 def command(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="GGUF files.")],
+    files: Annotated[list[Path], file_argument("FILE...", "GGUF files.")],
     profile: Annotated[
         Profile, typer.Option("--profile", help="The rules: whose reader has to accept the file.")
     ] = Profile.strict,

@@ -38,7 +38,7 @@ class Encoder:
         inner = array_element(value.type)
         if inner is not None:
             elements = value.value
-            return self._type(key, "ARRAY"), lambda: self._array(key, inner, elements, 1)
+            return self._type(key, "ARRAY"), lambda: self._array(key, inner, elements, 0)
         kind = self._type(key, value.type)
         data = self._one(key, kind, value.value)
         return kind, lambda: (data,)
@@ -46,7 +46,7 @@ class Encoder:
     def stored(self, key: str, value: Stored) -> tuple[ValueType, Payload]:
         """The same for a value of an opened file, whose bits it keeps."""
         if value.is_array:
-            return self._type(key, "ARRAY"), lambda: self._stored_array(key, value, 1)
+            return self._type(key, "ARRAY"), lambda: self._stored_array(key, value, 0)
         kind = self._type(key, value.kind.name)
         if kind.kind == "string":
             return kind, lambda: (self._length(value.end - value.offset), value.bytes())

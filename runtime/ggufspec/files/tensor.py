@@ -99,8 +99,9 @@ class Tensor:
         from .. import blocks
 
         kind = self._known()
-        if out is not None and out.shape != self.shape:
-            raise ValueError(f"out has shape {out.shape}, the tensor {self.shape}")
+        if out is not None and getattr(out, "shape", None) != self.shape:
+            kind_of = TypeError if not hasattr(out, "shape") else ValueError
+            raise kind_of(f"out is a float32 array of shape {self.shape}")
         data, suffix = self.split_data()
         flat = (len(data), self.shape[-1] if self.shape else 1)
         values = blocks.dequantize(

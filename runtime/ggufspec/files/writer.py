@@ -213,6 +213,8 @@ def _form(metadata: Mapping[str, Any], byte_order: ByteOrder | None, version: in
         own.version if version is None else version,
         own.byte_order if byte_order is None else byte_order,
     )
+    if isinstance(form.version, bool) or not isinstance(form.version, int):
+        raise TypeError(f"version is a whole number, not {form.version!r}")
     if form.version not in LAYOUTS:
         raise ValueError(f"version {version!r} is not one of {', '.join(map(str, VERSIONS))}")
     if form.byte_order not in ("little", "big"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -70,9 +71,9 @@ def quantize(
     if non_finite not in {"error", "zero"}:
         raise ValueError(f"non_finite must be 'error' or 'zero', not {non_finite!r}")
     length = values.shape[-1]
-    out = np.empty((values.size // max(1, length), kind.row_bytes(length)), np.uint8)
+    out = np.empty((prod(values.shape[:-1]), kind.row_bytes(length)), np.uint8)
     weights = _weights(importance, values.shape, quantizer, kind)
-    run = compiled.quantize if kernels.chosen(backend) else reference.quantize
+    run = compiled.quantize if kernels.chosen(backend, kind.name) else reference.quantize
     job = _Job(kind, quantizer, run, non_finite == "zero", clamp_scales, threads)
     fault = (
         _by_experts(job, values, out, weights)
@@ -167,8 +168,8 @@ def _quantizer(kind: TensorType) -> Quantizer:
         if not kind.elements:
             raise ValueError(f"type {kind.name} was removed from ggml")
         raise ValueError(
-            f"quantizing to {kind.name} comes with a later version; there are now: "
-            f"{', '.join(QUANTIZERS)}"
+            f"there is no quantizer for {kind.name} (no quantize section in its description); "
+            f"there are: {', '.join(QUANTIZERS)}"
         )
     return QUANTIZERS[kind.name]
 
