@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from bench import contenders as C
+from bench import opening
 from ggufspec import native
 from ggufspec.blocks import kernels
 from ggufspec.registry import TensorType, types
@@ -74,6 +75,8 @@ def main() -> None:
     big = measure(chosen, MEMORY, BIG, options.big_passes, options.rounds)
     show("128 MB, reused; all threads in the column `threads`", big, BIG)
     verdict(small, big)
+    if not options.types:
+        opening.show()
 
 
 def measure(
