@@ -64,6 +64,7 @@ def _checkout(root: Path | None, check: bool) -> list[str]:
             raise typer.BadParameter(
                 "no checkout around this folder; use --root, or --target NAME --out DIR"
             )
+        typer.echo("no checkout around this folder: the installed package is examined", err=True)
         return edited(PACKAGE / "generated")
     if not (place / "spec/VERSION").is_file():
         raise typer.BadParameter(f"{place} has no spec/VERSION")
