@@ -120,7 +120,7 @@ def library(tree: Path, spec: Spec) -> Path:
     generate.write(tree / "native/generated", generate.make_copy(spec, "c", NAMES))
     here, runtime = tree / "native/generated/c", ROOT / "runtime/c"
     kernels = sorted([*here.glob("kernels*.c"), *here.glob("kernels/*.c")])
-    others = sorted({*here.glob("*.c"), runtime / "dispatch.c", runtime / "version.c"} - {*kernels})
+    others = sorted({*here.glob("*.c"), runtime / "version.c"} - {*kernels})
     have = [f"-DGGUFSPEC_HAVE_{name.upper()}=1" for name in VARIANTS]
     parts = {"others": (others, [*have, f'-DGGUFSPEC_SPEC_VERSION="{spec.version}"'])}
     for name, flags in VARIANTS.items():
@@ -132,7 +132,7 @@ def library(tree: Path, spec: Spec) -> Path:
         whole = tree / f"native/{name}.c"
         whole.write_text("".join(f'#include "{path}"\n' for path in sources), encoding="utf-8")
         objects.append(whole.with_suffix(".o"))
-        command = [compiler, *options, *flags, f"-I{runtime}", f"-I{here}"]
+        command = [compiler, *options, *flags, f"-I{here}", f"-I{runtime}"]
         compiled = [*command, "-c", str(whole), "-o", str(objects[-1])]
         done = subprocess.run(compiled, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
 
 FOLDERS = {
     "runtime/ggufspec": "ggufspec",
+    "runtime/c": "ggufspec/c",
     "codegen": "ggufspec/codegen",
     "generated": "ggufspec/generated",
     "spec": "ggufspec/spec",
