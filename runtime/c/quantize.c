@@ -52,6 +52,7 @@ int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_
                       const float *importance, size_t *where) {
     const ggufspec_quantizer *q = quantizer_of(type);
     if (q == NULL) return GGUFSPEC_NO_QUANTIZER;
+    if (q->grid && ggufspec_neighbours_of(q->grid) == NULL) return GGUFSPEC_NO_MEMORY;
     const ggufspec_type *t = &ggufspec_types[type];
     const size_t total = rows * row_blocks;
     size_t most = t->elements < PIECE ? PIECE / t->elements : 1;
@@ -76,4 +77,16 @@ int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_
         }
     }
     return GGUFSPEC_QUANTIZED;
+}
+
+const ggufspec_neighbours *ggufspec_type_neighbours(int type) {
+    const ggufspec_quantizer *q = quantizer_of(type);
+    return q && q->grid ? ggufspec_neighbours_of(q->grid) : NULL;
+}
+
+int ggufspec_prepare(int type) {
+    const ggufspec_quantizer *q = quantizer_of(type);
+    if (q == NULL) return GGUFSPEC_NO_QUANTIZER;
+    return q->grid && ggufspec_neighbours_of(q->grid) == NULL ? GGUFSPEC_NO_MEMORY
+                                                              : GGUFSPEC_QUANTIZED;
 }

@@ -17,8 +17,10 @@ from support import oracle, realfiles
 from support.rows import LENGTH, Floats, golden_rows, hostile_rows, importances, row_samples
 
 BACKENDS: tuple[Backend, ...] = ("numpy", "native")
-PLAIN = [name for name, q in QUANTIZERS.items() if q.plain]
-WEIGHTED = [name for name, q in QUANTIZERS.items() if q.weighted]
+OURS = {name: q for name, q in QUANTIZERS.items() if name != "IQ1_M"}
+"""The types whose bytes are those of the oracle's version; of IQ1_M see test_quantize_iq1_m.py."""
+PLAIN = [name for name, q in OURS.items() if q.plain]
+WEIGHTED = [name for name, q in OURS.items() if q.weighted]
 
 GOLDEN = {
     "F16": "759f75c56020c8a5", "BF16": "16c0fffc4c9150b9", "Q1_0": "ea41b4e425416a40",
@@ -27,7 +29,8 @@ GOLDEN = {
     "MXFP4": "797782e62f94f8b0", "NVFP4": "508356f4f5b30ebc", "TQ1_0": "f14c05bae6f869f4",
     "TQ2_0": "e66c93755474277e", "Q2_K": "73dfac7b170c66c4", "Q3_K": "38aab542006f8f29",
     "Q4_K": "745d2b771bfed42a", "Q5_K": "2bb8d981d0a0ca0d", "Q6_K": "5a1d094b73c55672",
-    "IQ4_NL": "b9d7064165d265bc", "IQ4_XS": "85a97942071a307e",
+    "IQ4_NL": "b9d7064165d265bc", "IQ4_XS": "85a97942071a307e", "IQ2_S": "9ef2ab297d970244",
+    "IQ3_XXS": "3a6690e4cf24ba48", "IQ3_S": "ac543e35bfc98b22",
 }  # fmt: skip
 """First 16 hex digits of the SHA-256 of ggml 0.25.3's bytes on ``golden_rows``."""
 
@@ -35,9 +38,15 @@ GOLDEN_WEIGHTED = {
     "Q4_0": "5234de3c61015a72", "Q4_1": "c428a07469b38484", "Q5_0": "fc286b246d86c168",
     "Q5_1": "a38e7e8d4d6f60fa", "Q2_K": "49fb1a54fea3db17", "Q3_K": "86206d2214d34226",
     "Q4_K": "06436470896b0b14", "Q5_K": "1bc987ff39994012", "Q6_K": "77061f39d2f80adb",
-    "IQ4_NL": "4cf219a120c9608c", "IQ4_XS": "ece52207c95b16ff",
+    "IQ4_NL": "4cf219a120c9608c", "IQ4_XS": "ece52207c95b16ff", "IQ2_XXS": "d5e256b0e781c3be",
+    "IQ2_XS": "3f4e0181b81d18e4", "IQ2_S": "8cadf1f9bac1900d", "IQ3_XXS": "d52617ca661eb517",
+    "IQ3_S": "b44cb3310509fcf8", "IQ1_S": "7f3cc4baaa51e7a1",
 }  # fmt: skip
 """The same with the importance."""
+
+
+ABORTING = {(name, "beyond squares") for name in ("IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S")}
+"""Where ggml ends the process: no neighbour has a distance that is a number."""
 
 
 def _same_as_ggml(
@@ -66,13 +75,16 @@ def _same_as_ggml(
 @pytest.mark.parametrize("name", PLAIN)
 def test_equals_ggml(name: str, backend: Backend) -> None:
     for label, x in row_samples().items():
-        assert _same_as_ggml(x, name, backend) is None, label
+        if (name, label) not in ABORTING:
+            assert _same_as_ggml(x, name, backend) is None, label
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_equals_ggml_with_importance(name: str, backend: Backend) -> None:
     for number, (label, x) in enumerate(row_samples(seed=1, rows=4).items()):
+        if (name, label) in ABORTING:
+            continue
         for kind, importance in importances(number).items():
             assert _same_as_ggml(x, name, backend, importance) is None, (label, kind)
 
@@ -84,6 +96,15 @@ def test_equals_ggml_where_importance_hides_outliers(name: str, backend: Backend
     for seed in range(3):
         x, importance = hostile_rows(seed)
         assert _same_as_ggml(x, name, backend, importance) is None, seed
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in ABORTING}))
+def test_refuses_where_ggml_aborts(name: str) -> None:
+    x, importance = row_samples()["beyond squares"], importances()["zeros in part"]
+    for weights in (importance, None) if QUANTIZERS[name].plain else (importance,):
+        for backend in BACKENDS:
+            with pytest.raises(QuantizeError, match="has no .* scale that is finite"):
+                ggufspec.quantize(x, name, weights, backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -99,17 +120,18 @@ def test_block_exponents(name: str, backend: Backend) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", GOLDEN)
+@pytest.mark.parametrize("name", sorted({*GOLDEN, *GOLDEN_WEIGHTED}))
 def test_golden_hashes(name: str, backend: Backend) -> None:
     x, importance = golden_rows()
-    found = ggufspec.quantize(x, name, backend=backend)
-    assert hashlib.sha256(found.tobytes()).hexdigest()[:16] == GOLDEN[name]
+    if name in GOLDEN:
+        found = ggufspec.quantize(x, name, backend=backend)
+        assert hashlib.sha256(found.tobytes()).hexdigest()[:16] == GOLDEN[name]
     if name in GOLDEN_WEIGHTED:
         found = ggufspec.quantize(x, name, importance, backend=backend)
         assert hashlib.sha256(found.tobytes()).hexdigest()[:16] == GOLDEN_WEIGHTED[name]
 
 
-@pytest.mark.parametrize("name", QUANTIZERS)
+@pytest.mark.parametrize("name", OURS)
 def test_real_weights(name: str) -> None:
     with ggufspec.open(realfiles.smollm2()) as f:
         values = f.tensors["blk.3.ffn_down.weight"].dequantize().reshape(-1)
@@ -120,7 +142,7 @@ def test_real_weights(name: str) -> None:
         assert _same_as_ggml(x, name, "native", importances(7)["random"]) is None
 
 
-@pytest.mark.parametrize("name", QUANTIZERS)
+@pytest.mark.parametrize("name", OURS)
 @pytest.mark.parametrize("length", [256, 768, 2304])
 def test_rows_that_fill_no_vector(name: str, length: int) -> None:
     """Block counts that lanes and flights do not divide, on one thread and several."""

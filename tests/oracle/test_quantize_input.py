@@ -129,8 +129,10 @@ def test_wrong_arguments() -> None:
         ggufspec.quantize(x, "Q8_0", threads=0)
     with pytest.raises(ValueError, match=r"importance has shape \(7,\)"):
         ggufspec.quantize(x, "Q8_0", np.ones(7, np.float32))
-    with pytest.raises(ValueError, match="importance holds values that are not finite"):
-        ggufspec.quantize(x, "Q8_0", np.full(ROW, np.nan))
+    with pytest.raises(TypeError, match=r"threads is an integer or None, not 1\.5"):
+        ggufspec.quantize(x, "Q8_0", threads=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="clamp_scales is True or False, not 'x'"):
+        ggufspec.quantize(x, "Q8_0", clamp_scales="x")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -12,7 +12,7 @@ import pytest
 from ggufspec import blocks
 from ggufspec.blocks import kernels
 from ggufspec.registry import types
-from support.samples import LAYOUTS, block_samples, first_difference
+from support.samples import LAYOUTS, block_samples, first_difference, suffix_of
 
 VARIANTS = ("baseline", "v3")
 BLOCKS = (1, 2, 7, 32, 33, 63)
@@ -32,9 +32,10 @@ def variant(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_equals_numpy(name: str, order: blocks.ByteOrder) -> None:
+    tail = suffix_of(types[name])
     for label, sample in block_samples(types[name], seed=1).items():
-        native = blocks.dequantize(sample, name, backend="native", byte_order=order)
-        numpy = blocks.dequantize(sample, name, backend="numpy", byte_order=order)
+        native = blocks.dequantize(sample, name, backend="native", byte_order=order, suffix=tail)
+        numpy = blocks.dequantize(sample, name, backend="numpy", byte_order=order, suffix=tail)
         assert first_difference(native, numpy) is None, label
 
 
@@ -59,13 +60,13 @@ def fenced() -> Iterator[ctypes.Array[ctypes.c_char]]:
 def test_nothing_beside_the_blocks_is_read(name: str, fenced: ctypes.Array[ctypes.c_char]) -> None:
     """Blocks right behind a forbidden page, then right before one: a stray load would crash."""
     buffer = np.frombuffer(fenced, np.uint8)
-    kind = types[name]
+    kind, tail = types[name], suffix_of(types[name])
     rng = np.random.default_rng(2)
     for count in BLOCKS:
         size = count * kind.bytes
         stored = rng.integers(0, 256, size, np.uint8)
         for place in (buffer[:size], buffer[len(buffer) - size :]):
             place[...] = stored
-            native = blocks.dequantize(place[None], name, backend="native")
-            numpy = blocks.dequantize(stored[None], name, backend="numpy")
+            native = blocks.dequantize(place[None], name, backend="native", suffix=tail)
+            numpy = blocks.dequantize(stored[None], name, backend="numpy", suffix=tail)
             assert first_difference(native, numpy) is None, count

@@ -168,13 +168,19 @@ def quantize(x: Floats, type_id: int, importance: Floats | None = None) -> Bytes
     `importance` has shape `(n,)`. Q8_1 and Q8_K use ggml's reference functions.
     """
     x = np.ascontiguousarray(x, np.float32)
-    rows, n = x.shape
     traits = _traits(type_id)
-    out = np.zeros((rows, n // traits.blck_size * traits.type_size), np.uint8)
+    out = np.zeros((len(x), x.shape[1] // traits.blck_size * traits.type_size), np.uint8)
+    quantize_into(x, type_id, importance, out)
+    return out
+
+
+def quantize_into(x: Floats, type_id: int, importance: Floats | None, out: Bytes) -> None:
+    """Encode into `out` without allocating, for benchmarks; both contiguous, sizes as in ggml."""
+    rows, n = x.shape
     if type_id in (_Q8_1, _Q8_K):
         name = "quantize_row_q8_1_ref" if type_id == _Q8_1 else "quantize_row_q8_K_ref"
         getattr(_lib(), name)(x.ctypes.data, out.ctypes.data, c_int64(x.size))
-        return out
+        return
     weights = None if importance is None else np.ascontiguousarray(importance, np.float32)
     pointer = None if weights is None else weights.ctypes.data_as(POINTER(c_float))
     if weights is None and _lib().ggml_quantize_requires_imatrix(type_id):
@@ -184,7 +190,11 @@ def quantize(x: Floats, type_id: int, importance: Floats | None = None) -> Bytes
     )
     if written != out.size:
         raise RuntimeError(f"ggml wrote {written} bytes, expected {out.size}")
-    return out
+
+
+def prepare(type_id: int) -> None:
+    """Make the tables that quantizing a type needs, ten seconds for some; once a process."""
+    _lib().ggml_quantize_init(c_int(type_id))
 
 
 def is_valid(data: Bytes, type_id: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...expr import CodeRef, Half, walk
 from ...model import BlockType
 from ...output import Output
 from ...spec import Spec
@@ -12,6 +13,7 @@ from .model import (
     STRATEGIES,
     Constant,
     Constants,
+    Grid,
     Quantizer,
     Recipe,
     Scales,
@@ -26,9 +28,10 @@ def outputs(spec: Spec) -> list[Output]:
     return [
         Output("quantizers.py", _python(made), files),
         Output("c/kernels/quantizers.c", _table(spec, made), files),
+        *_grids(spec, made),
         Output("c/floor_log2.h", _LOG2_HEADER, ()),
         Output("c/floor_log2.c", _log2_c(), ()),
-        *(Output(f"c/pack/{_low(q.kind)}.h", _packer(q.kind), _inputs(q.kind)) for q in made),
+        *(Output(f"c/pack/{_low(q.kind)}.h", _packer(q), _inputs(q.kind)) for q in made),
         *(Output(f"c/kernels/quantize/{_low(q.kind)}.c", _c(q), _inputs(q.kind)) for q in made),
     ]
 
@@ -79,7 +82,7 @@ def _call(recipe: Recipe) -> str:
 
 
 def _literal(value: Constant) -> str:
-    if isinstance(value, Values | Scales):
+    if isinstance(value, Values | Scales | Grid):
         return f'"{value.name.upper()}"'
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
@@ -87,7 +90,9 @@ def _literal(value: Constant) -> str:
 # ---- C
 
 
-def _packer(kind: BlockType) -> str:
+def _packer(q: Quantizer) -> str:
+    kind = q.kind
+    wide = {q.roles[role] for r in q.recipes.values() for role in STRATEGIES[r.strategy].wide}
     guard = f"GGUFSPEC_PACK_{kind.name.upper()}_H"
     return f"""#ifndef {guard}
 #define {guard}
@@ -96,7 +101,7 @@ def _packer(kind: BlockType) -> str:
 
 #include "strategies/strategy.h"
 
-{packing.signature(kind)} {{
+{packing.signature(kind, wide)} {{
 {packing.body(kind)}
 }}
 
@@ -111,6 +116,8 @@ def _c(q: Quantizer) -> str:
     includes = [f'#include "pack/{name}.h"', *(f'#include "strategies/{s}.h"' for s in strategies)]
     if any(isinstance(value, Values | Scales) for value in constants):
         includes.append('#include "tables.h"')
+    if any(isinstance(value, Grid) for value in constants):
+        includes.append('#include "grids.h"')
     parts = [
         f"/* {q.kind.name} from floats. The bytes equal {q.equals}. */",
         "\n".join(includes),
@@ -148,7 +155,10 @@ def _floats(kind: BlockType) -> dict[str, str]:
     named = {"f16": "half", "bf16": "bfloat", "f32": "single"}
     stored = {f.name: f.scalar for f in kind.claimed}
     stored |= {c.name: c.scalar for r in kind.regions for c in r.codes if c.scalar}
-    return {name: named[s.name] for name, s in stored.items() if s.is_float and s.name in named}
+    floats = {name: named[s.name] for name, s in stored.items() if s.is_float and s.name in named}
+    formulas = [let.expr for r in kind.regions for let in r.decode]
+    halves = [node.arg for formula in formulas for node in walk(formula) if isinstance(node, Half)]
+    return floats | {arg.name: "half" for arg in halves if isinstance(arg, CodeRef)}
 
 
 def _constants(variant: str, recipe: Recipe) -> str:
@@ -163,6 +173,8 @@ def _members(constants: Constants) -> list[str]:
             text = f"table_{value.name}"
         elif isinstance(value, Scales):
             text = f"scalar_{value.name}"
+        elif isinstance(value, Grid):
+            text = f"&grid_{value.name}"
         elif isinstance(value, str):
             text = f"{name}_{value}".upper()
         elif isinstance(value, float):
@@ -189,18 +201,13 @@ def _row_mean(q: Quantizer) -> int:
 
 
 def _table(spec: Spec, made: list[Quantizer]) -> str:
-    rows = {q.kind.name: (_low(q.kind), _row_mean(q)) for q in made}
+    quantized = {q.kind.name: q for q in made}
     declared = "\n".join(
-        f"size_t GGUFSPEC_KERNEL(quantize_{name})(GGUFSPEC_QUANTIZE_ARGS);"
-        for name, _ in rows.values()
+        f"size_t GGUFSPEC_KERNEL(quantize_{_low(q.kind)})(GGUFSPEC_QUANTIZE_ARGS);" for q in made
     )
-    entries = "\n".join(
-        f"    {{GGUFSPEC_KERNEL(quantize_{rows[kind.name][0]}), {rows[kind.name][1]}}},"
-        if kind.name in rows
-        else "    {NULL, 0},"
-        for kind in spec.layouts
-    )
+    entries = "\n".join(_entry(quantized.get(kind.name)) for kind in spec.layouts)
     return f"""/* The quantizers of one variant, in the order of ggufspec_types. */
+#include "grids.h"
 #include "strategies/strategy.h"
 
 {declared}
@@ -209,6 +216,61 @@ GGUFSPEC_HIDDEN const ggufspec_quantizer GGUFSPEC_KERNEL(quantizers)[] = {{
 {entries}
 }};
 """
+
+
+def _entry(q: Quantizer | None) -> str:
+    if q is None:
+        return "    {NULL, 0, NULL},"
+    grids = [f"&grid_{grid.name}" for grid in _grids_of(q)] or ["NULL"]
+    return f"    {{GGUFSPEC_KERNEL(quantize_{_low(q.kind)}), {_row_mean(q)}, {grids[0]}}},"
+
+
+# ---- grids: once for all types and variants that search in them
+
+
+def _grids_of(q: Quantizer) -> list[Grid]:
+    constants = [value for recipe in q.recipes.values() for value in recipe.constants.values()]
+    return [value for value in constants if isinstance(value, Grid)]
+
+
+def _grids(spec: Spec, made: list[Quantizer]) -> list[Output]:
+    found = {grid.name: grid for q in made for grid in _grids_of(q)}
+    grids = {name: found[name] for name in sorted(found)}
+    files = tuple(kind.file for kind in spec.layouts if kind.quantize)
+    declared = "\n".join(
+        f"extern GGUFSPEC_HIDDEN const ggufspec_grid grid_{name};" for name in grids
+    )
+    header = f"""#ifndef GGUFSPEC_GRIDS_H
+#define GGUFSPEC_GRIDS_H
+
+/* The grids that quantizers search in: rows as packed levels. */
+
+#include "neighbours.h"
+
+enum {{ GRID_COUNT = {len(grids)} }};
+
+{declared}
+
+#endif
+"""
+    body = "\n\n".join(_grid(number, grid) for number, grid in enumerate(grids.values()))
+    return [
+        Output("c/grids.h", header, files),
+        Output("c/grids.c", f'#include "grids.h"\n\n{body}\n', files),
+    ]
+
+
+def _grid(number: int, grid: Grid) -> str:
+    numbers = [f"{code}," for code in grid.codes]
+    lines = "\n".join("    " + " ".join(numbers[at : at + 14]) for at in range(0, len(numbers), 14))
+    return f"""static const uint16_t codes_{grid.name}[{len(grid.codes)}] = {{
+{lines}
+}};
+
+const ggufspec_grid grid_{grid.name} = {{
+    .number = {number}, .points = {len(grid.codes)}, .length = {grid.length}, .bits = {grid.bits},
+    .distances = {grid.distances}, .codes = codes_{grid.name},
+}};"""
 
 
 # ---- floor(log2): the smallest float of each exponent

@@ -32,7 +32,21 @@ class Scales:
     name: str
 
 
-Constant = int | float | bool | str | Values | Scales
+@dataclass(frozen=True)
+class Grid:
+    """A codebook of rows, and how far the neighbours of what is no row may be.
+
+    Row r is ``length`` levels of ``bits`` bits each, the first lowest, together ``codes[r]``.
+    """
+
+    name: str
+    distances: int
+    length: int
+    bits: int
+    codes: tuple[int, ...]
+
+
+Constant = int | float | bool | str | Values | Scales | Grid
 Constants = dict[str, Constant]
 
 VARIANTS = ("plain", "weighted")
@@ -74,12 +88,14 @@ class _Strategy:
     """The numbers that a strategy finds, and the constants that it needs.
 
     ``roles`` maps what it finds to how many a block: "block" (one), "sub" (one a sub-block),
-    "element". A type may store the ``optional`` ones.
+    "element". A type may store the ``optional`` ones. The ``wide`` ones are of 16 bits in C,
+    even where a type stores less.
     """
 
     roles: Mapping[str, str]
     constants: Callable[[_Reader, Mapping[str, Any]], Constants]
     optional: Mapping[str, str] = field(default_factory=dict)
+    wide: frozenset[str] = frozenset()
 
     @property
     def extents(self) -> Mapping[str, str]:
@@ -168,6 +184,17 @@ class _Reader:
         if name not in self.spec.tables:
             self.fail((), f"there is no table {name}")
         return Values(name)
+
+    def grid(self, entry: Mapping[str, Any]) -> Grid:
+        """The codebook of rows that a recipe names, with rows as packed levels."""
+        table = self.spec.tables[self.table(entry["grid"]).name]
+        values = sorted(set(table.data))
+        length, bits = table.shape[-1], (len(values) - 1).bit_length()
+        rows = [table.data[at : at + length] for at in range(0, len(table.data), length)]
+        codes = tuple(sum(values.index(v) << bits * k for k, v in enumerate(row)) for row in rows)
+        if list(codes) != sorted(set(codes)):
+            self.fail((), f"the rows of {table.name} do not ascend, their last levels first")
+        return Grid(table.name, entry["distances"], length, bits, codes)
 
     def fail(self, path: YamlPath, message: str) -> NoReturn:
         source = load_yaml(self.spec.root / self.kind.file, self.spec.root)
@@ -312,6 +339,71 @@ def _codebook_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
     return size | _weights(reader, entry) | trials
 
 
+def _grid_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    elements, grid = reader.kind.elements, reader.grid(entry)
+    levels = len(set(reader.spec.tables[grid.name].data))
+    sub_blocks, words = reader.array("sub_scale").count, reader.array("signs").count
+    if reader.array("row").count * grid.length != elements:
+        reader.fail(("codes", "row"), f"rows of {grid.length} do not make {elements} elements")
+    if words * 8 != elements or reader.top("signs") not in {127, 255}:
+        reader.fail(("codes", "signs"), "is not 7 or 8 bits for 8 elements")
+    if len(grid.codes) != reader.top("row") + 1:
+        reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
+    rule, mean = entry["weights"], entry.get("mean_square", {})
+    if (rule == "square") != (not mean) or (rule == "square_plus_mean") != ("share" in mean):
+        reader.fail((), f"weights {rule} with mean_square {mean or 'missing'}")
+    first = entry["first"]
+    return {
+        "sub_blocks": sub_blocks,
+        "length": elements // sub_blocks,
+        "grid": grid,
+        "group": grid.length,
+        "levels": levels,
+        "distances": grid.distances,
+        "even_signs": reader.top("signs") == 127,
+        "scale_top": reader.top("sub_scale"),
+        "weights": rule,
+        "mean_times": mean.get("times", 0),
+        "mean_share": float(mean.get("share", 0)),
+        "first_top": 0 if first == "largest" else first["search"],
+        "reach": entry["trials"]["reach"],
+        "step": float(entry["trials"]["step"]),
+        "empty": float(entry["empty"]),
+        "refine": entry["refine"],
+        "untried_on_grid": entry.get("untried", "on_grid") == "on_grid",
+        "fudge": float(entry["fudge"]),
+        "shifted_bits": entry.get("shifted_bits", 0),
+        "keep_scaleless": entry.get("scaleless") == "kept",
+    }
+
+
+def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
+    elements, grid = reader.kind.elements, reader.grid(entry)
+    if set(reader.spec.tables[grid.name].data) != {-1, 0, 1}:
+        reader.fail((), f"{grid.name} is not of -1, 0 and 1")
+    if reader.array("row").count * grid.length != elements:
+        reader.fail(("codes", "row"), f"rows of {grid.length} do not make {elements} elements")
+    sub_blocks, shifts = reader.array("sub_scale").count, reader.array("shift").count
+    if {"spans": sub_blocks, "totals": 2 * sub_blocks}[entry["sums"]] != shifts:
+        reader.fail((), f"sums {entry['sums']} with {shifts} shifts for {sub_blocks} sub-blocks")
+    size: Constants = {
+        "sub_blocks": sub_blocks,
+        "length": elements // sub_blocks,
+        "grid": grid,
+        "group": grid.length,
+        "distances": grid.distances,
+        "shift": float(entry["shift"]),
+        "sums": entry["sums"],
+    }
+    rest: Constants = {
+        "empty": float(entry["empty"]),
+        "scale_top": reader.top("sub_scale"),
+        "fit": entry["fit"],
+        "fudge": float(entry["fudge"]),
+    }
+    return size | _weights(reader, entry) | rest
+
+
 _LEVELS = {"scale": "block", "level": "element"}
 
 STRATEGIES: Mapping[str, _Strategy] = {
@@ -326,6 +418,15 @@ STRATEGIES: Mapping[str, _Strategy] = {
     "symmetric_search": _Strategy(_LEVELS, _symmetric_search),
     "nested_symmetric_search": _Strategy({**_LEVELS, "sub_scale": "sub"}, _nested_symmetric_search),
     "codebook_search": _Strategy(_LEVELS, _codebook_search, optional={"sub_scale": "sub"}),
+    "grid_search": _Strategy(
+        {"scale": "block", "sub_scale": "sub", "row": "sub", "signs": "sub"},
+        _grid_search,
+        wide=frozenset({"row"}),
+    ),
+    "ternary_grid": _Strategy(
+        {"scale": "block", "sub_scale": "sub", "row": "sub", "shift": "sub"},
+        _ternary_grid,
+    ),
     "nested_affine_search": _Strategy(
         {**_LEVELS, "minimum": "block", "sub_scale": "sub", "sub_minimum": "sub"},
         _nested_affine_search,

@@ -6,8 +6,8 @@ no read of what was written, so that a compiler can vectorise them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ...affine import Affine, points
 from ...model import BlockType, Code, Field, Region, Trit
@@ -55,9 +55,10 @@ class _Writer:
         return _size(self.outer)
 
 
-def signature(kind: BlockType) -> str:
-    """The function's head; arguments stand in the order of ``unpack``."""
-    arguments = ", ".join(["uint8_t *restrict dst", *map(_argument, packing.arrays(kind))])
+def signature(kind: BlockType, wide: Collection[str] = ()) -> str:
+    """The function's head; arguments stand in the order of ``unpack``, 16 bits each if wide."""
+    made = [replace(a, ctype="uint16_t") if a.name in wide else a for a in packing.arrays(kind)]
+    arguments = ", ".join(["uint8_t *restrict dst", *map(_argument, made)])
     return f"static inline void pack_{kind.name.lower()}({arguments})"
 
 

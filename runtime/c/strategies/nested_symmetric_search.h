@@ -38,16 +38,58 @@ typedef union {
     symmetric_swept swept[CHUNK_SWEEPS];
 } symmetric_chunk;
 
+/* Sweeps of the `count` runs whose numbers stand in `which`, on from the first trial. */
+GGUFSPEC_STRATEGY void sweep_runs(int n, int zero, const float *x, const int *which, int count,
+                                  symmetric_swept *swept) {
+    for (int start = 0; start < count; start += SWEEP_GROUP) {
+        lanes v[SWEEP_LENGTH][SWEEP_FLIGHT];
+        symmetric_swept found;
+        const int here = count - start < SWEEP_GROUP ? count - start : SWEEP_GROUP;
+        for (int f = 0; f < SWEEP_FLIGHT; f++) {
+            const float *rows[LANES];
+            for (int i = 0; i < LANES; i++) {
+                const int run = f * LANES + i;
+                rows[i] = x + which[start + (run < here ? run : 0)] * n;
+            }
+            transpose(v[0] + f, SWEEP_FLIGHT, rows, n);
+        }
+        first_levels(n, zero, v, &found);
+        symmetric_sweeps(n, zero, v, &found);
+        swept_scales(&found);
+        for (int run = 0; run < here; run++) {
+            const int s = which[start + run], f = s % SWEEP_GROUP / LANES;
+            symmetric_swept *to = &swept[s / SWEEP_GROUP];
+            to->scale[s % SWEEP_GROUP] = found.scale[run];
+            for (int i = 0; i < n; i++)
+                to->level[i][f][s % LANES] = found.level[i][run / LANES][run % LANES];
+        }
+    }
+}
+
+/* The first trial of every run, and sweeps of those that they may change: one in five. */
+GGUFSPEC_STRATEGY void symmetric_chunk_sweeps(int n, int zero, const float *x, int subs,
+                                              symmetric_swept *swept) {
+    int which[CHUNK_SUBS], count = 0;
+    for (int s = 0; s < subs; s += SWEEP_GROUP) {
+        lanes v[SWEEP_LENGTH][SWEEP_FLIGHT];
+        symmetric_swept *now = &swept[s / SWEEP_GROUP];
+        load_runs(x + s * n, n, subs - s, SWEEP_FLIGHT, v[0]);
+        first_levels(n, zero, v, now);
+        swept_scales(now);
+        for (uint32_t left = unsettled(n, zero, v, now); left; left &= left - 1) {
+            const int run = s + __builtin_ctz(left);
+            if (run < subs) which[count++] = run;
+        }
+    }
+    sweep_runs(n, zero, x, which, count, swept);
+}
+
 GGUFSPEC_STRATEGY void symmetric_chunk_fit(const nested_symmetric_search_constants *k,
                                            const float *x, const float *importance,
                                            const float *means, int subs, symmetric_chunk *chunk) {
     const int n = k->length;
     if (k->search == SEARCH_SWEEPS) {
-        for (int s = 0; s < subs; s += SWEEP_GROUP) {
-            lanes v[SWEEP_LENGTH][SWEEP_FLIGHT];
-            load_runs(x + s * n, n, subs - s, SWEEP_FLIGHT, v[0]);
-            symmetric_sweeps(n, k->zero, v, &chunk->swept[s / SWEEP_GROUP]);
-        }
+        symmetric_chunk_sweeps(n, k->zero, x, subs, chunk->swept);
         return;
     }
     for (int s = 0; s < subs; s += GROUP) {
@@ -108,7 +150,8 @@ GGUFSPEC_STRATEGY void searched_levels(const nested_symmetric_search_constants *
     if (k->search == SEARCH_SWEEPS) {
         const symmetric_swept *swept = &chunk->swept[s / SWEEP_GROUP];
         const int f = s % SWEEP_GROUP / LANES, lane = s % LANES;
-        for (int i = 0; i < k->length; i++) level[i] = (uint8_t)swept->level[i][f][lane];
+        for (int i = 0; i < k->length; i++)
+            level[i] = swept->live[f][lane] ? (uint8_t)(swept->level[i][f][lane] + (float)k->zero) : 0;
         return;
     }
     const symmetric_fits *fits = &chunk->fits[s / GROUP];

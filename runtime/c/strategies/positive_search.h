@@ -41,21 +41,26 @@ GGUFSPEC_STRATEGY lanes positive_search(int n, int top, const lanes *x, const la
         sl2 += w[i] * l * l;
         codes[i] = as_byte(code);
     }
-    /* One code at a time. A sweep that changes nothing would repeat itself. */
-    for (int sweep = 0; sweep < 5; sweep++)
+    /* One code at a time. A sweep that changes nothing would repeat itself. Most elements change
+     * in no lane: a branch says so sooner than the division whose result it looks at. */
+    for (int sweep = 0, changed = 1; changed && sweep < 5; sweep++) {
+        changed = 0;
         for (int i = 0; i < n; i++) {
             const lanes l = to_float(codes[i]);
             lanes a = sxl - w[i] * x[i] * l, b = sl2 - w[i] * l * l;
             const ilanes code = ilower(nearest(x[i] * b / a), ieach(top));
-            const lanes other = to_float(code);
             ilanes better = (a > 0) & (b > 0) & (code != codes[i]);
+            if (!mask_bits(better)) continue;
+            const lanes other = to_float(code);
             a += w[i] * x[i] * other;
             b += w[i] * other * other;
             better &= a * a * sl2 > sxl * sxl * b;
             codes[i] = (as_byte(code) & better) | (codes[i] & ~better);
             sxl = choose(better, a, sxl);
             sl2 = choose(better, b, sl2);
+            changed |= mask_bits(better) != 0;
         }
+    }
     for (int i = 0; i < n; i++) codes[i] &= live;
     return choose(live & (sl2 > 0), sxl / sl2, (lanes){0});
 }

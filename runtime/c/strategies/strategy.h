@@ -12,6 +12,7 @@
 
 #include "kernel.h"
 #include "lanes.h"
+#include "neighbours.h"
 
 #define GGUFSPEC_QUANTIZE_ARGS                                                                     \
     const float *restrict x, uint8_t *restrict dst, size_t blocks,                                 \
@@ -20,6 +21,7 @@
 typedef struct {
     size_t (*run)(GGUFSPEC_QUANTIZE_ARGS);
     int row_mean; /* whether it looks at the row's mean square */
+    const ggufspec_grid *grid; /* the grid whose neighbours it looks up, or NULL */
 } ggufspec_quantizer;
 
 /* Strategies are templates: every one is compiled anew into each type. */

@@ -15,10 +15,12 @@ typedef struct {
 /* Sweeps are one long chain a lane: more vectors in flight. */
 enum { SWEEP_FLIGHT = 4, SWEEP_GROUP = SWEEP_FLIGHT * LANES, SWEEP_LENGTH = 16 };
 
-/* What sweeps find for each of a group: the scale, and the levels plus zero. */
+/* A group that sweeps go over: levels, their sums of x^3 * level and x^2 * level^2, whether
+ * there is anything to fit, and in the end the scale. */
 typedef struct {
+    lanes level[SWEEP_LENGTH][SWEEP_FLIGHT], sxl[SWEEP_FLIGHT], sl2[SWEEP_FLIGHT];
+    ilanes live[SWEEP_FLIGHT];
     float scale[SWEEP_GROUP];
-    lanes level[SWEEP_LENGTH][SWEEP_FLIGHT];
 } symmetric_swept;
 
 static inline ilanes symmetric_level(lanes steps, int zero) {
@@ -85,47 +87,79 @@ GGUFSPEC_STRATEGY void symmetric_fit(int n, int zero, const lanes x[][FLIGHT],
     }
 }
 
-/* The first trial, and then one level at a time, in up to five sweeps. Weights are squares. */
-GGUFSPEC_STRATEGY void symmetric_sweeps(int n, int zero, const lanes x[][SWEEP_FLIGHT],
-                                        symmetric_swept *swept) {
-    lanes w[SWEEP_LENGTH][SWEEP_FLIGHT], wx[SWEEP_LENGTH][SWEEP_FLIGHT], (*level)[SWEEP_FLIGHT];
-    lanes steps[SWEEP_FLIGHT], sxl[SWEEP_FLIGHT] = {{0}}, sl2[SWEEP_FLIGHT] = {{0}};
-    ilanes live[SWEEP_FLIGHT];
-    level = swept->level;
-    for (int f = 0; f < SWEEP_FLIGHT; f++)
-        steps[f] = (float)-zero / first_largest_lane(n, &x[0][f], SWEEP_FLIGHT, &live[f]);
+/* The levels of the first trial. Weights are squares. */
+GGUFSPEC_STRATEGY void first_levels(int n, int zero, const lanes x[][SWEEP_FLIGHT],
+                                    symmetric_swept *now) {
+    lanes steps[SWEEP_FLIGHT];
+    for (int f = 0; f < SWEEP_FLIGHT; f++) {
+        steps[f] = (float)-zero / first_largest_lane(n, &x[0][f], SWEEP_FLIGHT, &now->live[f]);
+        now->sxl[f] = now->sl2[f] = (lanes){0};
+    }
     for (int i = 0; i < n; i++)
         for (int f = 0; f < SWEEP_FLIGHT; f++) {
             const lanes l = to_float(symmetric_level(steps[f] * x[i][f], zero));
-            level[i][f] = l;
-            w[i][f] = x[i][f] * x[i][f];
-            wx[i][f] = w[i][f] * x[i][f];
-            sxl[f] += wx[i][f] * l;
-            sl2[f] += w[i][f] * l * l;
+            const lanes w = x[i][f] * x[i][f];
+            now->level[i][f] = l;
+            now->sxl[f] += w * x[i][f] * l;
+            now->sl2[f] += w * l * l;
         }
+}
+
+/* Where an element of level l would rather be at another one, given all the others, whose sums
+ * are *a and *b. */
+static inline ilanes rather_another(int zero, lanes x, lanes l, lanes sxl, lanes sl2, lanes *a,
+                                    lanes *b, lanes *other) {
+    const lanes w = x * x;
+    *a = sxl - w * x * l;
+    *b = sl2 - w * l * l;
+    *other = to_float(symmetric_level(x * *b / *a, zero));
+    return (*a > 0) & (*other != l);
+}
+
+/* The lanes that a sweep may change, one bit each. No element waits for another here: as long
+ * as none changes, the sums stay. */
+GGUFSPEC_STRATEGY uint32_t unsettled(int n, int zero, const lanes x[][SWEEP_FLIGHT],
+                                     const symmetric_swept *now) {
+    uint32_t found = 0;
+    for (int f = 0; f < SWEEP_FLIGHT; f++) {
+        ilanes any = {0};
+        for (int i = 0; i < n; i++) {
+            lanes a, b, other;
+            any |= rather_another(zero, x[i][f], now->level[i][f], now->sxl[f], now->sl2[f], &a,
+                                  &b, &other);
+        }
+        found |= mask_bits(any & now->live[f]) << f * LANES;
+    }
+    return found;
+}
+
+/* One level at a time, in up to five sweeps. */
+GGUFSPEC_STRATEGY void symmetric_sweeps(int n, int zero, const lanes x[][SWEEP_FLIGHT],
+                                        symmetric_swept *now) {
     for (int sweep = 0; sweep < 5; sweep++) {
         ilanes changed = {0};
         for (int i = 0; i < n; i++)
             for (int f = 0; f < SWEEP_FLIGHT; f++) {
-                const lanes l = level[i][f];
-                lanes a = sxl[f] - wx[i][f] * l, b = sl2[f] - w[i][f] * l * l;
-                const lanes other = to_float(symmetric_level(x[i][f] * b / a, zero));
-                ilanes better = (a > 0) & (other != l);
-                a += wx[i][f] * other;
-                b += w[i][f] * other * other;
-                better &= (b > 0) & (a * a * sl2[f] > sxl[f] * sxl[f] * b);
-                level[i][f] = choose(better, other, l);
-                sxl[f] = choose(better, a, sxl[f]);
-                sl2[f] = choose(better, b, sl2[f]);
+                const lanes l = now->level[i][f], w = x[i][f] * x[i][f];
+                lanes a, b, other;
+                ilanes better = rather_another(zero, x[i][f], l, now->sxl[f], now->sl2[f], &a, &b,
+                                               &other);
+                a += w * x[i][f] * other;
+                b += w * other * other;
+                better &= (b > 0) & (a * a * now->sl2[f] > now->sxl[f] * now->sxl[f] * b);
+                now->level[i][f] = choose(better, other, l);
+                now->sxl[f] = choose(better, a, now->sxl[f]);
+                now->sl2[f] = choose(better, b, now->sl2[f]);
                 changed |= better;
             }
         if (!mask_bits(changed)) break;
     }
+}
+
+GGUFSPEC_STRATEGY void swept_scales(symmetric_swept *now) {
     for (int f = 0; f < SWEEP_FLIGHT; f++) {
-        const ilanes fitted = live[f] & (sl2[f] > 0);
-        store_lanes(swept->scale + f * LANES, choose(fitted, sxl[f] / sl2[f], (lanes){0}));
-        for (int i = 0; i < n; i++)
-            level[i][f] = choose(live[f], level[i][f] + (float)zero, (lanes){0});
+        const ilanes fitted = now->live[f] & (now->sl2[f] > 0);
+        store_lanes(now->scale + f * LANES, choose(fitted, now->sxl[f] / now->sl2[f], (lanes){0}));
     }
 }
 

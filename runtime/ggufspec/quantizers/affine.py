@@ -158,13 +158,17 @@ def _largest_codes(v: Floats, top: int) -> tuple[NDArray[np.float16], NDArray[np
 def _searched_codes(
     v: Floats, weight: Floats, top: int
 ) -> tuple[NDArray[np.float16], NDArray[np.uint8]]:
-    """Codes 0..top of (blocks, n) of least weighted squares.
+    step, codes = positive_search(np.ascontiguousarray(v.T), np.ascontiguousarray(weight.T), top)
+    return step.astype(np.float16), codes.T.astype(np.uint8)
+
+
+def positive_search(x: Floats, w: Floats, top: int) -> tuple[Floats, Ints]:
+    """The step and the codes 0..top of least weighted squares of each column (n, columns).
 
     Nine trial scales, then up to five sweeps that change one code at a time. Codes are kept
     in bytes: what is negative or too large wraps.
     """
-    x, w = np.ascontiguousarray(v.T), np.ascontiguousarray(weight.T)
-    most = np.zeros(len(v), np.float32)
+    most = np.zeros(x.shape[1], np.float32)
     for row in x:
         most = choose(most > row, most, row)
     live = ~(most < np.float32(1e-15))
@@ -193,7 +197,7 @@ def _searched_codes(
             codes[i] = np.where(better, other_code & 0xFF, codes[i])
             sum_xl, sum_l2 = choose(better, a, sum_xl), choose(better, b, sum_l2)
     step = choose(live & (sum_l2 > 0), ratio(sum_xl, sum_l2), 0)
-    return step.astype(np.float16), np.where(live, codes, 0).T.astype(np.uint8)
+    return step, np.where(live, codes, 0)
 
 
 def _code_error(x: Floats, w: Floats, step: Floats, codes: Ints) -> Floats:

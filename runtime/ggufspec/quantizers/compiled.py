@@ -14,7 +14,7 @@ from ..registry import TensorType
 from .arithmetic import Floats
 from .fault import Fault
 
-_DONE, _NOT_FINITE, _OVERFLOW = 0, 1, 2
+_DONE, _NOT_FINITE, _OVERFLOW, _NO_MEMORY = 0, 1, 2, -2
 
 
 def quantize(
@@ -35,6 +35,8 @@ def quantize(
     )  # fmt: skip
     if status == _DONE:
         return None
+    if status == _NO_MEMORY:
+        raise MemoryError(f"no memory for the tables of {kind.name}'s quantizer")
     if status not in {_NOT_FINITE, _OVERFLOW}:
         raise RuntimeError(f"the compiled part has no quantizer for {kind.name}")
     if status == _NOT_FINITE:

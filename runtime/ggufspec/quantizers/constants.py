@@ -241,6 +241,87 @@ class CodebookSearch:
         return HALF_MAX * max(1, self.scale_reach) * 100
 
 
+@dataclass(frozen=True)
+class GridSearch:
+    """x = sign * d * (2 * sub_scale + 1) * (2 * level + 1), levels being rows of a grid.
+
+    ``sub_blocks`` of ``length`` elements, in groups of ``group`` that are one row each. Levels
+    that are no row may become any at one of the ``distances`` smallest distances. With
+    ``even_signs`` the last of 8 signs is such that their product is positive.
+
+    ``weights`` "square_plus_mean" adds ``mean_share`` of the mean square (``mean_times`` it) to
+    the square. Trial t = -reach..reach divides the largest magnitude into top + t * step steps
+    for the top level's odd number; with a ``first_top`` the scale that a positive search finds
+    for codes up to it stands for the largest magnitude. ``empty`` sub-blocks have a largest
+    magnitude that is 0 or smaller.
+
+    ``refine`` says which groups get levels anew from the scale found: all; all if one was off
+    the grid; those off the grid. ``untried_on_grid`` is what they count as without any trial.
+
+    ``fudge`` multiplies the stored scale. The low ``shifted_bits`` of row numbers, and signs,
+    move up over empty sub-blocks, as ggml writes them; and a block whose scales are all 0 keeps
+    its rows and signs (``keep_scaleless``), or is all zeros.
+    """
+
+    sub_blocks: int
+    length: int
+    grid: str
+    group: int
+    levels: int
+    distances: int
+    even_signs: bool
+    scale_top: int
+    weights: Literal["square", "square_plus_mean", "importance_rms"]
+    mean_times: int
+    mean_share: float
+    first_top: int
+    reach: int
+    step: float
+    empty: float
+    refine: Literal["always", "if_off_grid", "where_off_grid"]
+    untried_on_grid: bool
+    fudge: float
+    shifted_bits: int
+    keep_scaleless: bool
+
+    @property
+    def limit(self) -> float:
+        """About the largest magnitude whose scale a half holds."""
+        return HALF_MAX * self.scale_top * self.levels
+
+
+@dataclass(frozen=True)
+class TernaryGrid:
+    """x = d * (2 * sub_scale + 1) * (level +- shift) for levels -1, 0, 1, rows of a grid.
+
+    ``sub_blocks`` of ``length`` elements, in groups of ``group`` that are one row each. Levels
+    that are no row may become any at one of the ``distances`` smallest distances. With the
+    ``sums`` "spans" a sub-block has one shift, up or down; with "totals" each half has its own.
+    A sub-block whose largest magnitude is below ``empty`` is all zeros. ``fit`` says whether
+    the block's scale is fitted anew to all of it; ``fudge`` multiplies what is stored.
+    """
+
+    sub_blocks: int
+    length: int
+    grid: str
+    group: int
+    distances: int
+    shift: float
+    sums: Literal["spans", "totals"]
+    weights: Rule
+    mean_over: MeanOver
+    mean_times: int
+    empty: float
+    scale_top: int
+    fit: Literal["largest", "block"]
+    fudge: float
+
+    @property
+    def limit(self) -> float:
+        """About the largest magnitude whose scale a half holds."""
+        return HALF_MAX * self.scale_top
+
+
 Recipe = (
     Convert
     | Absmax
@@ -254,6 +335,8 @@ Recipe = (
     | SymmetricSearch
     | NestedSymmetricSearch
     | CodebookSearch
+    | GridSearch
+    | TernaryGrid
 )
 
 

@@ -15,13 +15,16 @@ from ..blocks.rows import Backend
 from ..generated.quantizers import QUANTIZERS
 from ..registry import TensorType, find
 from . import compiled, reference
-from .constants import Quantizer
+from .constants import GridSearch, Quantizer
 from .fault import Fault
 
 Floats = NDArray[np.float32]
 Bytes = NDArray[np.uint8]
 NonFinite = Literal["error", "zero"]
 Run = Callable[[TensorType, Floats, Bytes, "Floats | None"], "Fault | None"]
+
+_ROOTED = (GridSearch,)
+"""Searches that weigh distances with the root of an element's weight."""
 
 CHUNK = 1 << 20
 """Elements that are brought to float32 and quantized at a time."""
@@ -52,24 +55,26 @@ def quantize(
     """Rows of floats to the stored rows of a type: uint8 of shape (rows, bytes a row).
 
     x: float16, float32 or float64 (rounded once to float32) of shape (..., row).
-    importance: a weight an element for types whose search uses one, taken as it is: of shape
-    (row,) for every row, or (experts, row) for x of shape (experts, rows, row).
-    threads: None for all processors.
+    importance: a weight an element for types whose search uses one, taken as it is (as float32,
+    zeros and all): of shape (row,) for every row, or (experts, row) for x of shape (experts,
+    rows, row). It has to be finite, also for types that ignore it. Where it is negative the bytes
+    are still ggml's, though they mean little; the grid searches (IQ2, IQ3) take its square root,
+    on which ggml aborts: they refuse it.
+    threads: an integer from 1, None for all processors.
     non_finite: "error" refuses NaN and infinities, "zero" takes 0 for them.
     clamp_scales: where a scale is too large for its stored format, limit the block's values
     (with an importance: the row's) to what the format reaches; without it, an error.
 
     The bytes are those of ``ggml_quantize_chunk``; the type's spec file names the versions.
     Raises ValueError for an unknown type or one without a quantizer, a row that no whole
-    blocks fill, a missing or ill-shaped importance; QuantizeError (a ValueError that says
-    ``row`` and ``column``) for what is not finite or too large; TypeError for an x that holds
-    no floats.
+    blocks fill, an importance that is missing, ill-shaped or refused as told above; QuantizeError
+    (a ValueError that says ``row`` and ``column``) for what is not finite or too large; TypeError
+    for an x that holds no floats, an importance without numbers, and wrong kinds of options.
     """
     kind = find(type)
     quantizer = _quantizer(kind)
     values = _values(x)
-    if non_finite not in {"error", "zero"}:
-        raise ValueError(f"non_finite must be 'error' or 'zero', not {non_finite!r}")
+    _check_options(non_finite, clamp_scales, threads)
     length = values.shape[-1]
     out = np.empty((prod(values.shape[:-1]), kind.row_bytes(length)), np.uint8)
     weights = _weights(importance, values.shape, quantizer, kind)
@@ -105,8 +110,9 @@ def _by_blocks(job: _Job, values: NDArray[Any], out: Bytes) -> Fault | None:
 
 def _by_experts(job: _Job, values: NDArray[Any], out: Bytes, weights: Floats) -> Fault | None:
     """With an importance the row is the unit, and each expert has its own."""
-    units = values.reshape(len(weights), -1, values.shape[-1])
-    stored = out.reshape(len(weights), units.shape[1], -1)
+    rows = len(out) // max(1, len(weights))
+    units = values.reshape(len(weights), rows, values.shape[-1])
+    stored = out.reshape(len(weights), rows, out.shape[1])
     for number, weight in enumerate(weights):
         fault = _threads(job, units[number], stored[number], weight)
         if fault:
@@ -183,6 +189,15 @@ def _values(x: Any) -> NDArray[Any]:
     return values
 
 
+def _check_options(non_finite: Any, clamp_scales: Any, threads: Any) -> None:
+    if non_finite not in {"error", "zero"}:
+        raise ValueError(f"non_finite must be 'error' or 'zero', not {non_finite!r}")
+    if not isinstance(clamp_scales, (bool, np.bool_)):
+        raise TypeError(f"clamp_scales is True or False, not {clamp_scales!r}")
+    if threads is not None and not hasattr(threads, "__index__"):
+        raise TypeError(f"threads is an integer or None, not {threads!r}")
+
+
 def _weights(
     importance: Any, shape: tuple[int, ...], quantizer: Quantizer, kind: TensorType
 ) -> Floats | None:
@@ -191,15 +206,27 @@ def _weights(
         if quantizer.plain is None:
             raise ValueError(f"{kind.name} needs an importance (an importance matrix's row)")
         return None
-    weights = np.ascontiguousarray(importance, np.float32)
+    given = np.asarray(importance)
+    if given.dtype.kind not in "fiu":
+        raise TypeError(f"importance holds numbers, not {given.dtype}")
+    weights = _floats(given, zero=False)
     row = shape[-1]
     experts = shape[0] if len(shape) == 3 else 1
     if weights.shape not in {(row,), (experts, row)}:
         wanted = f"({row},)" + (f" or ({experts}, {row})" if experts > 1 else "")
         raise ValueError(f"importance has shape {weights.shape}; x of shape {shape} takes {wanted}")
-    if not np.isfinite(weights).all():
-        raise ValueError("importance holds values that are not finite")
-    return weights.reshape(-1, row) if quantizer.weighted else None
+    _refuse(given, ~np.isfinite(weights), "not finite")
+    if isinstance(quantizer.weighted, _ROOTED):
+        _refuse(given, weights < 0, f"negative, and the search of {kind.name} takes its root")
+    return np.atleast_2d(weights) if quantizer.weighted else None
+
+
+def _refuse(importance: NDArray[Any], bad: NDArray[np.bool_], what: str) -> None:
+    """ValueError for the first weight that is bad."""
+    if bad.any():
+        place = tuple(int(axis[0]) for axis in np.nonzero(bad))
+        index = ", ".join(map(str, place))
+        raise ValueError(f"importance[{index}] is {importance[place]}: {what}")
 
 
 def _error(fault: Fault, kind: TensorType, values: NDArray[Any]) -> QuantizeError:

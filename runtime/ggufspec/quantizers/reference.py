@@ -21,6 +21,7 @@ from .constants import (
     AffineSearch,
     CodebookSearch,
     Convert,
+    GridSearch,
     MeanSign,
     MinMax,
     NearestValue,
@@ -30,8 +31,10 @@ from .constants import (
     ReciprocalAbsmax,
     SignedAbsmax,
     SymmetricSearch,
+    TernaryGrid,
 )
 from .fault import Fault
+from .grid import grid_search
 from .simple import (
     absmax,
     convert,
@@ -42,12 +45,14 @@ from .simple import (
     signed_absmax,
 )
 from .symmetric import nested_symmetric_search, symmetric_search
+from .ternary_grid import ternary_grid
 
 STRATEGIES: Mapping[type, Callable[[Floats, Floats | None, Any], Codes]] = {
     Absmax: absmax,
     AffineSearch: affine_search,
     CodebookSearch: codebook_search,
     Convert: convert,
+    GridSearch: grid_search,
     MeanSign: mean_sign,
     MinMax: min_max,
     NearestValue: nearest_value,
@@ -56,6 +61,7 @@ STRATEGIES: Mapping[type, Callable[[Floats, Floats | None, Any], Codes]] = {
     ReciprocalAbsmax: reciprocal_absmax,
     SignedAbsmax: signed_absmax,
     SymmetricSearch: symmetric_search,
+    TernaryGrid: ternary_grid,
 }
 """Rows (n, row), an importance (row,) or None, constants: to the numbers of n * row blocks."""
 
