@@ -1,0 +1,39 @@
+"""Whole blocks without importance: the search then sees nothing of a block's weights."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..generated.quantizers import QUANTIZERS
+from ..registry import find
+from .entry import Floats
+
+
+def zero_blocks(values: Floats, type: str) -> int:  # noqa: A002 - as in ggufspec.quantize
+    """How many blocks of a type have no importance at all.
+
+    values: (row,) or (experts, row). 0 for types whose search takes no importance. ValueError
+    for an unknown type, or a row that no whole blocks fill.
+    """
+    return int(np.count_nonzero(_zero(values, type)))
+
+
+def fixed(values: Floats, type: str) -> Floats:  # noqa: A002
+    """The importance with ones in blocks that have none; the same array where there are none."""
+    zero = _zero(values, type)
+    if not zero.any():
+        return values
+    blocks = values.reshape(*zero.shape, values.shape[-1] // zero.shape[-1])
+    return np.where(zero[..., None], np.float32(1), blocks).reshape(values.shape)
+
+
+def _zero(values: Floats, name: str) -> NDArray[np.bool_]:
+    """Which blocks are zero, (..., blocks a row)."""
+    kind = find(name)
+    kind.row_bytes(values.shape[-1])
+    if kind.name in QUANTIZERS and QUANTIZERS[kind.name].weighted is None:
+        return np.zeros((*values.shape[:-1], 0), np.bool_)
+    blocks = values.reshape(*values.shape[:-1], values.shape[-1] // kind.elements, kind.elements)
+    zero: NDArray[np.bool_] = np.logical_and.reduce(blocks == 0, axis=-1)
+    return zero
