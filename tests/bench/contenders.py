@@ -1,4 +1,4 @@
-"""Who is measured: each contender gives the seconds that one call takes on given buffers."""
+"""Who decodes: each contender gives the seconds that one call takes on given buffers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ours(b: Buffers) -> Timer | None:
         return None
     function = ctypes.cast(library.ggufspec_dequantize, ctypes.c_void_p)
     number, count = kernels.number(b.kind.name), len(b.data)
-    return lambda repeats: _loops().time_ours(
+    return lambda repeats: loops().time_ours(
         function, number, b.data.ctypes.data, b.out.ctypes.data, count, repeats
     )
 
@@ -82,7 +82,7 @@ def ggml(b: Buffers) -> Timer | None:
     if b.kind.id is None or not oracle.types()[b.kind.id].has_to_float:
         return None
     function = oracle.to_float_address(b.kind.id)
-    return lambda repeats: _loops().time_ggml(
+    return lambda repeats: loops().time_ggml(
         function, b.data.ctypes.data, b.out.ctypes.data, b.n, repeats
     )
 
@@ -118,12 +118,12 @@ def gguf_py(b: Buffers) -> Timer | None:
 def copy(b: Buffers) -> Timer:
     """A plain memcpy of as many floats."""
     source = np.ones(b.n, np.float32)
-    return lambda repeats: _loops().time_copy(source.ctypes.data, b.out.ctypes.data, b.n, repeats)
+    return lambda repeats: loops().time_copy(source.ctypes.data, b.out.ctypes.data, b.n, repeats)
 
 
 def stores(b: Buffers) -> Timer:
     """Plain stores and nothing else: what no kernel can beat."""
-    return lambda repeats: _loops().time_stores(b.out.ctypes.data, b.n, repeats)
+    return lambda repeats: loops().time_stores(b.out.ctypes.data, b.n, repeats)
 
 
 def _called(function: Callable[[], object]) -> Timer:
@@ -138,7 +138,8 @@ def _called(function: Callable[[], object]) -> Timer:
 
 
 @cache
-def _loops() -> ctypes.CDLL:
+def loops() -> ctypes.CDLL:
+    """The loops of loops.c, compiled now."""
     source = Path(__file__).with_name("loops.c")
     target = Path(mkdtemp(prefix="ggufspec-bench-")) / "loops.so"
     run([program("cc"), "-std=gnu11", "-O3", "-shared", "-fPIC", "-o", str(target), str(source)])
@@ -148,6 +149,7 @@ def _loops() -> ctypes.CDLL:
     library.time_ours.argtypes = [pointer, integer, pointer, pointer, size, integer]
     library.time_copy.argtypes = [pointer, pointer, size, integer]
     library.time_stores.argtypes = [pointer, size, integer]
-    for name in ("time_ggml", "time_ours", "time_copy", "time_stores"):
+    library.time_traffic.argtypes = [pointer, size, pointer, size, integer]
+    for name in ("time_ggml", "time_ours", "time_copy", "time_stores", "time_traffic"):
         getattr(library, name).restype = ctypes.c_double
     return library

@@ -7,7 +7,6 @@ counts: a busy neighbour slows a round, not the result.
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -15,9 +14,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from bench import contenders as C
-from bench import opening
-from ggufspec import native
-from ggufspec.blocks import kernels
+from bench.table import show
 from ggufspec.registry import TensorType, types
 
 CACHE, MEMORY = 1 << 16, 1 << 25
@@ -57,26 +54,13 @@ Table = dict[str, dict[str, float]]
 """Type, contender: GB/s."""
 
 
-def main() -> None:
+def run(chosen: Sequence[TensorType], *, markdown: bool) -> None:
     """Measure, print both tables, say which targets hold."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--types", default="", help="names, comma-separated; default all")
-    parser.add_argument("--passes", type=int, default=10, help="over all types, small output")
-    parser.add_argument("--big-passes", type=int, default=2, help="over all types, big output")
-    parser.add_argument("--rounds", type=int, default=20, help="of each type in a pass")
-    options = parser.parse_args()
-    wanted = [name for name in options.types.split(",") if name]
-    chosen = [t for name, t in types.items() if t.elements and (not wanted or name in wanted)]
-
-    print(f"compiled part: {native.describe()}", end="")
-    print(f", kernels {kernels.variant()}" if kernels.available() else "")
-    small = measure(chosen, CACHE, SMALL, options.passes, options.rounds)
-    show("256 KB, reused, one thread", small, SMALL)
-    big = measure(chosen, MEMORY, BIG, options.big_passes, options.rounds)
-    show("128 MB, reused; all threads in the column `threads`", big, BIG)
+    small = measure(chosen, CACHE, SMALL, passes=10, rounds=20)
+    _table("256 KB, reused, one thread", small, SMALL, markdown)
+    big = measure(chosen, MEMORY, BIG, passes=2, rounds=20)
+    _table("128 MB, reused; all threads in the column `threads`", big, BIG, markdown)
     verdict(small, big)
-    if not options.types:
-        opening.show()
 
 
 def measure(
@@ -125,16 +109,18 @@ def _round(
     return now
 
 
-def show(title: str, table: Table, contenders: Mapping[str, Contender]) -> None:
+def _table(title: str, table: Table, contenders: Mapping[str, Contender], markdown: bool) -> None:
     """A row a type; the last columns are ours in C against ggml's C and against plain stores."""
-    print(f"\n{title}: GB/s of float32 written")
-    heads = [*contenders, "C/ggml", SHARE]
-    print("".join([f"{'type':8}", *(f"{head:>9}" for head in heads)]))
+    rows = []
     for name, row in table.items():
-        cells = [f"{row[head]:9.2f}" if head in row else f"{'-':>9}" for head in contenders]
-        ratios = [_ratio(row, "C", "ggml"), row.get(SHARE)]
-        cells += [f"{ratio:9.2f}" if ratio else f"{'-':>9}" for ratio in ratios]
-        print("".join([f"{name:8}", *cells]))
+        numbers = [
+            *(row.get(head) for head in contenders),
+            _ratio(row, "C", "ggml"),
+            row.get(SHARE),
+        ]
+        rows.append([name, *(f"{number:.2f}" if number else "-" for number in numbers)])
+    heads = ["type", *contenders, "C/ggml", SHARE]
+    show(f"Dequantization, {title}: GB/s of float32 written", heads, rows, markdown=markdown)
 
 
 def _ratio(row: Mapping[str, float], ours: str, theirs: str) -> float | None:
@@ -173,7 +159,3 @@ def verdict(small: Table, big: Table) -> None:
     ):
         held = "holds" if value >= target else "MISSED"
         print(f"{what}: {value:.2f} (target {target}): {held}")
-
-
-if __name__ == "__main__":
-    main()

@@ -61,3 +61,25 @@ double time_stores(float *dst, size_t n, int repeats) {
     for (int i = 0; i < repeats; i++) stores(dst, n, 1.5f + (float)i);
     return (now() - start) / repeats;
 }
+
+/* The floats that a quantizer reads and the bytes that it writes, and nothing else. */
+#if defined(__x86_64__)
+__attribute__((target("avx2")))
+#endif
+static void loads(const float *src, size_t n) {
+    wide sum[4] = {{0}};
+    const wide *p = (const wide *)src;
+    for (const wide *end = p + n / (sizeof *p / sizeof *src); p + 4 <= end; p += 4)
+        for (int i = 0; i < 4; i++) sum[i] += p[i];
+    volatile wide kept = sum[0] + sum[1] + sum[2] + sum[3];
+    (void)kept;
+}
+
+double time_traffic(const float *src, size_t n, void *dst, size_t bytes, int repeats) {
+    const double start = now();
+    for (int i = 0; i < repeats; i++) {
+        loads(src, n);
+        stores(dst, bytes / 128 * 32, 1.5f);
+    }
+    return (now() - start) / repeats;
+}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,34 +14,17 @@ import numpy as np
 import pytest
 
 import ggufspec
-from ggufspec.jobs.convert import carry_out, make_plan
+from ggufspec.jobs.convert import Options, carry_out, make_plan
 from support import oracle, realfiles
 
 Run = Callable[..., Any]
 
-GOLDEN = {
-    "F16": "a269e3181fcbb25046f99f64ba8d3c159165b211c2ff4ffca7ba1bb219d2ccd0",
-    "BF16": "336b91e774ca987f046e3266dc1a292a6749b847351b1e59bcce75c59d3c2b01",
-    "Q4_0": "5ba170526794902da0dd135b235a1627c1eb0aa02a93e3a18b4bbeae783b929c",
-    "Q4_1": "941f309b54caaad6747569ba43712bcde44a2be3bae16c3282ff499c37c54af5",
-    "Q5_0": "f846dfb1f0f58beda304b1bbfdb4c6e85d0dada17c9a067bb693812393a92c26",
-    "Q8_0": "f7933c716a5b5334c54b997d1f6db3f38a0786c9046ac5f46311b396a3f1fe54",
-    "Q2_0": "8ba7515d6958c0bc40de7f7b708d146777c6aac19078b5f8b5ad54001d86fc18",
-    "TQ1_0": "a89323f1571ded7d5156ff262a9ea7bac3239128c666e79a1e3035eb64784fbc",
-    "TQ2_0": "ed448a8f0a6036e6ecf3a83eaf200915cab8e927c4af975f9b6e30816dcac9ee",
-    "MXFP4_MOE": "7cf00e0078fc67d7f70a21019d275be46d94711e5903068774182819cb5520e8",
-    "Q3_K_S": "9167e4b781536d3629f2fd56dd7706fbc06e7f976c70384d5d2cd643681f0528",
-    "Q3_K_M": "5b429f751e69e6de05185492bd40ae38f33fc17a87c59954e616d4afc086ea1c",
-    "Q4_K_S": "cff71c7fd9d44a3ce339c6313e2ed4e42681dee8568eb5c9a20e327cded65a8f",
-    "Q4_K_M": "27e1496775b07d69415cc5b6658f448ded3829cd2d769473cf2781e77d020b19",
-    "Q5_K_M": "7378a40b95ecd219f48a7edbc743dc58dc5adb9923460f70fb4843c681bb0289",
-    "Q6_K": "e02e2a90bcca06262eec989c276d985b15c3f307a65304b64e213748367ef948",
-    "IQ4_NL": "ed65a69d6ceb29d0ca15f304d2ade6d417b8229c53728a051dbdbbab6a59c894",
-}
-"""sha256 of whole files of llama-quantize (ggml 0.25.3) by file type, without an importance matrix.
+DATA = Path(__file__).parents[1] / "data"
+GOLDEN: dict[str, Any] = json.loads((DATA / "golden-files.json").read_text("utf-8"))
+"""sha256 of whole files that llama-quantize wrote (ggml 0.25.3), by file type."""
 
-F16 is made of SmolLM2-135M-Instruct.Q4_1.gguf by --allow-requantize, the others from that.
-"""
+IMATRIX = "models/smol.imatrix.gguf"
+"""The path of the importance matrix, which stands in the files."""
 
 
 def sha256(path: Path) -> str:
@@ -51,17 +36,44 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """SmolLM2 in F16, which the golden files were made from."""
     path = tmp_path_factory.mktemp("smollm2") / "f16.gguf"
     with ggufspec.open(realfiles.smollm2()) as source:
-        carry_out(make_plan(source, "F16", allow_requantize=True), path)
+        carry_out(make_plan(source, "F16", Options(allow_requantize=True)), path)
+    assert sha256(path) == GOLDEN["input"]["f16_sha256"]
     return path
 
 
-@pytest.mark.parametrize("kind", GOLDEN)
+@pytest.fixture
+def matrix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The importance matrix under the path that llama-quantize was given."""
+    monkeypatch.chdir(tmp_path)
+    Path(IMATRIX).parent.mkdir()
+    shutil.copy(DATA / "smollm2-135m.imatrix.gguf", IMATRIX)
+    assert sha256(Path(IMATRIX)) == GOLDEN["input"]["imatrix_sha256"]
+    return IMATRIX
+
+
+@pytest.mark.parametrize("kind", GOLDEN["without_imatrix"])
 def test_golden_files(run: Run, smollm2: Path, tmp_path: Path, kind: str) -> None:
     out = tmp_path / "out.gguf"
     result = run("quantize", smollm2, out, kind)
     assert result.code == 0, result.err
-    assert sha256(out) == GOLDEN[kind]
+    assert is_golden(out, GOLDEN["without_imatrix"][kind])
+
+
+@pytest.mark.parametrize("kind", GOLDEN["with_imatrix"])
+def test_golden_files_with_a_matrix(
+    run: Run, smollm2: Path, matrix: str, tmp_path: Path, kind: str
+) -> None:
+    out = tmp_path / "out.gguf"
+    result = run("quantize", smollm2, out, kind, "--imatrix", matrix)
+    assert result.code == 0, result.err
+    assert is_golden(out, GOLDEN["with_imatrix"][kind])
+
+
+def is_golden(out: Path, wanted: Any) -> bool:
+    """Compare, and make room."""
+    size, found = out.stat().st_size, sha256(out)
     out.unlink()
+    return (size, found) == (wanted["bytes"], wanted["sha256"])
 
 
 @pytest.mark.parametrize(

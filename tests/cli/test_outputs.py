@@ -26,7 +26,7 @@ from ggufspec.files.writer import Writer
 feed = Writer.feed
 def slow_feed(self, data):
     feed(self, data)
-    self._output.file.flush()
+    self.flush()
     time.sleep(0.2)
 Writer.feed = slow_feed
 """

@@ -73,11 +73,16 @@ def hostile_rows(seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def golden_rows() -> tuple[Floats, Floats]:
-    """The 8 rows of 512 and the importance of the facts' golden hashes (a 32-bit LCG)."""
-    state, values = 1, []
-    for _ in range(4096 + 512):
-        state = (state * 1664525 + 1013904223) % 2**32
-        values.append(state >> 8)
-    numbers = np.array(values, np.int64)
+    """The 8 rows of 512 and the importance of the facts' golden hashes."""
+    numbers = lcg(4096 + 512)
     x = ((numbers[:4096] - 8388608) * 2.0**-26).astype(np.float32).reshape(8, 512)
     return x, ((numbers[4096:] + 1) * 2.0**-24).astype(np.float32)
+
+
+def lcg(count: int) -> npt.NDArray[np.int64]:
+    """The upper 24 bits of the states of a 32-bit generator, from 1 on."""
+    state, values = 1, []
+    for _ in range(count):
+        state = (state * 1664525 + 1013904223) % 2**32
+        values.append(state >> 8)
+    return np.array(values, np.int64)

@@ -39,6 +39,15 @@ def block_samples(kind: TensorType, seed: int = 0) -> dict[str, Bytes]:
     }
 
 
+def suffix_of(kind: TensorType, seed: int = 0) -> Bytes | None:
+    """What is stored once behind a tensor of the type: ordinary floats; None for most types."""
+    size = kind.info.tensor_suffix
+    if not size:
+        return None
+    scales = np.random.default_rng([seed, size]).normal(0, 0.02, size // 4)
+    return scales.astype("<f4").view(np.uint8)
+
+
 def _ordinary(rng: np.random.Generator, count: int, kind: TensorType) -> Bytes:
     """Random blocks whose multi-byte words hold hostile and ordinary halves in turn."""
     blocks = rng.integers(0, 256, (count, kind.bytes), np.uint8)

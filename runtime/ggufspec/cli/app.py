@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import machine
-from .failures import complain, of_error, record
+from .failures import SYSTEM, USAGE, CommandError, complain, of_error, record
 from .options import JSON
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 USAGE_ERROR: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it has no public name."""
 
-BUILT_IN = ("info", "types", "validate", "quantize", "dequantize", "compare", "sample")
+BUILT_IN = ("info", "types", "validate", "explain", "quantize", "dequantize", "compare", "sample")
 """Each is a module of this package with a function ``command``."""
 
 PLUGINS = "ggufspec.commands"
@@ -36,6 +36,7 @@ class Commands(MutableMapping[str, Any]):
     def __init__(self) -> None:
         self._made: dict[str, Any] = {}
         self._missing: dict[str, ImportError] | None = None
+        self._options: list[Any] = []
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:
@@ -64,6 +65,11 @@ class Commands(MutableMapping[str, Any]):
         self._load_plugins()
         return self._missing or {}
 
+    def options(self) -> list[Any]:
+        """What the plug-ins add to the options of the root command."""
+        self._load_plugins()
+        return self._options
+
     def _load_plugins(self) -> None:
         if self._missing is not None:
             return
@@ -72,7 +78,9 @@ class Commands(MutableMapping[str, Any]):
         self._missing = {}
         for entry in entry_points(group=PLUGINS):
             try:
-                self._made.update(_plugin(entry))
+                group = _plugin(entry)
+                self._made.update(group.commands)
+                self._options += group.params
             except ImportError as error:
                 self._missing[entry.name] = error
 
@@ -80,13 +88,44 @@ class Commands(MutableMapping[str, Any]):
 class Group(TyperGroup):
     """The root command; every way in which a command ends passes here."""
 
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        try:
+            return super().make_context(*args, **extra)
+        except USAGE_ERROR as error:
+            _tell_machines(error)
+            raise
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """As typer does; an option that is not ours may be that of a plug-in."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except USAGE_ERROR as error:
+            more = self._further_options()
+            if not more:
+                _mention_extras(error, self.commands)
+                raise
+        self.params += more
+        return super().parse_args(ctx, args)
+
+    def _further_options(self) -> list[Any]:
+        commands: Any = self.commands
+        return [option for option in commands.options() if option not in self.params]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """With the options of all plug-ins."""
+        self.params += self._further_options()
+        super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             try:
                 return super().invoke(ctx)
             finally:
                 sys.stdout.flush()  # what cannot be written shall fail here
-        except (typer.Exit, typer.Abort, USAGE_ERROR):
+        except USAGE_ERROR as error:
+            _tell_machines(error)
+            raise
+        except (typer.Exit, typer.Abort):
             raise
         except (Exception, KeyboardInterrupt) as error:
             _fail(error, speaks_json=bool(ctx.meta.get(JSON)))
@@ -169,12 +208,12 @@ def _command(name: str, function: Any) -> Any:
     return typer.main.get_command(app)
 
 
-def _plugin(entry: EntryPoint) -> dict[str, Any]:
-    """The commands that an entry point registers."""
+def _plugin(entry: EntryPoint) -> Any:
+    """The group of what an entry point registers: its commands, and options for all."""
     app = typer.Typer(add_completion=False)
     app.callback()(lambda: None)  # so that a single command stays a named one
     entry.load()(app)
-    return dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    return typer.main.get_command(app)
 
 
 def _mention_extras(error: Any, commands: Any) -> None:
@@ -184,7 +223,26 @@ def _mention_extras(error: Any, commands: Any) -> None:
         )
 
 
+def _tell_machines(error: Any) -> None:
+    """Wrong usage as JSON, where the words ask for it: typer tells it to people only."""
+    words = sys.argv[1:]
+    words = words[: words.index("--")] if "--" in words else words
+    if "--json" in words:
+        machine.emit(record(CommandError(error.format_message(), USAGE)))
+
+
+def _end_as_cat_does() -> NoReturn:
+    """Nobody reads what we print any more: end without a word, by the signal."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+    raise typer.Exit(SYSTEM)
+
+
 def _fail(error: BaseException, *, speaks_json: bool) -> NoReturn:
+    if isinstance(error, BrokenPipeError):
+        _end_as_cat_does()
     if os.environ.get("GGUFSPEC_TRACEBACK"):
         raise error
     failure = of_error(error)
@@ -195,6 +253,5 @@ def _fail(error: BaseException, *, speaks_json: bool) -> NoReturn:
     except OSError:
         # Nobody takes what we print; Python shall not try again when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if not isinstance(error, BrokenPipeError):
-        complain(failure)
+    complain(failure)
     raise typer.Exit(failure.exit)

@@ -10,7 +10,7 @@ import typer
 
 from . import machine, screen, text
 from .failures import INVALID
-from .options import Json, Threads, file_argument
+from .options import Dialect, Json, Threads, file_argument
 from .paths import open_model
 from .progress import Progress
 from .screen import Column
@@ -36,6 +36,7 @@ def command(
     ],
     file: Annotated[Path, file_argument("FILE", "The file to measure.")],
     threads: Threads = None,
+    dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:
     """Measure the error of every tensor: RMSE, largest error, cosine, SNR, bits per weight.
@@ -44,7 +45,10 @@ def command(
     """
     from ..jobs.compare import Sums, match, measure
 
-    with open_model(reference) as first, open_model(file) as second:
+    with (
+        open_model(reference, dialect=dialect) as first,
+        open_model(file, dialect=dialect) as second,
+    ):
         matching = match(first, second)
         with Progress("comparing", matching.nbytes, quiet=as_json) as progress:
             results = [
@@ -72,9 +76,9 @@ def measures(sums: Sums) -> dict[str, float]:
 
 def _show(matching: Matching, results: Sequence[tuple[Pair, Sums]], overall: Sums) -> None:
     rows = [
-        (text.printable(pair.tensor.name), _types(pair), *_cells(sums)) for pair, sums in results
+        (text.printable(pair.tensor.name), _types(pair), *cells(sums)) for pair, sums in results
     ]
-    screen.table(MEASURES, [*rows, ("all", "", *_cells(overall))])
+    screen.table(MEASURES, [*rows, ("all", "", *cells(overall))])
     for names, where in (
         (matching.only_reference, "only in the reference"),
         (matching.only_file, "only in the file"),
@@ -91,7 +95,8 @@ def _types(pair: Pair) -> str:
     return first if first == second else f"{first} > {second}"
 
 
-def _cells(sums: Sums) -> tuple[str, ...]:
+def cells(sums: Sums) -> tuple[str, ...]:
+    """The measures as they are shown."""
     return (
         f"{sums.rmse:.4g}",
         f"{sums.largest:.4g}",

@@ -2,115 +2,239 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import machine, screen, text
-from .failures import INVALID, UNSUPPORTED, USAGE, CommandError
+from .failures import INTERRUPTED, INVALID, UNSUPPORTED, USAGE, CommandError, usage
+from .options import file_name
 from .paths import check_output, check_space, open_model, writing
+from .planned import plan_record, show_groups, show_plan, warn_of
 from .progress import Progress
-from .screen import Column
 
 if TYPE_CHECKING:
-    from ..jobs.convert import Plan, Step
+    from ..files.reader import File
+    from ..jobs.convert import Output
+    from ..jobs.options import Options
+    from ..jobs.plan import Plan
+    from ..jobs.verify import Verified
 
-TYPES = (
-    Column("from", style="green"),
-    Column("to", style="green"),
-    Column("tensors", right=True),
-    Column("bytes before", right=True),
-    Column("bytes after", right=True),
-    Column("note"),
-)
+TYPE_FIELD = "{type}"
 
-_EXITS = {"usage": USAGE, "unsupported": UNSUPPORTED, "data": INVALID}
+_EXITS = {"usage": USAGE, "unsupported": UNSUPPORTED, "data": INVALID, "check": INVALID}
+
+
+@dataclass(frozen=True)
+class Manner:
+    """What is asked for apart from the bytes of the output; `dialect` is that of the source."""
+
+    dialect: str | None = None
+    plan: bool = False
+    dry_run: bool = False
+    verify: bool = False
+    resume: bool = False
+    max_memory: int | None = None
+    threads: int | None = None
+    force: bool = False
+    as_json: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether there will be an output."""
+        return not (self.plan or self.dry_run)
+
+
+@contextmanager
+def failing(source: Path | None = None) -> Iterator[None]:
+    """Let what jobs complain about become failures of the command."""
+    from ..jobs.errors import ConversionError
+
+    try:
+        yield
+    except ConversionError as error:
+        file = error.file if error.file is not None else str(source or "")
+        raise CommandError(str(error), _EXITS[error.kind], file=file, hint=error.hint) from error
 
 
 def convert(
-    source: Path,
-    target: Path,
-    file_type: str,
-    *,
-    pure: bool,
-    allow_requantize: bool,
-    threads: int | None,
-    force: bool,
-    as_json: bool,
+    source: Path, target: str | None, kinds: Sequence[str], options: Options, manner: Manner
 ) -> None:
-    """Make ``target`` from ``source`` and say what was done."""
-    from ..jobs.convert import ConversionError, carry_out, make_plan
+    """Make one file a type from ``source``, or show what would become of it."""
+    with failing():
+        from ..jobs.plan import offered
 
-    with open_model(source) as model:
-        check_output(target, model.paths, force=force)
-        try:
-            plan = make_plan(model, file_type, pure=pure, allow_requantize=allow_requantize)
-            check_space(target, plan.bytes_out)
-            with (
-                writing(target),
-                Progress(file_type, plan.bytes_in, quiet=as_json) as progress,
-            ):
-                carry_out(plan, target, threads=threads, advance=progress.advance)
-        except ConversionError as error:
-            raise CommandError(str(error), _EXITS[error.kind], file=str(source)) from error
-        if as_json:
-            machine.emit(_record(source, target, plan, progress.seconds))
-        else:
-            _show(target, plan, progress.seconds)
+        names = [offered(kind.strip()).name for kind in kinds]
+    paths = _paths(target, names) if target is not None else []
+    with open_model(source, dialect=manner.dialect) as model, failing(source):
+        plans = _plans(model, names, options)
+        if not manner.writes:
+            _tell(source, plans, manner)
+            return
+        from ..jobs.convert import Output
 
-
-def _show(target: Path, plan: Plan, seconds: float) -> None:
-    screen.table(TYPES, _groups(plan))
-    weights = sum(step.weights for step in plan.steps)
-    bits = 8 * plan.bytes_out / weights if weights else 0.0
-    screen.say()
-    screen.say(
-        f"{text.printable(str(target))}: {text.size(target.stat().st_size)}, "
-        f"{bits:.2f} bits per weight, written in {seconds:.1f} s "
-        f"({text.size(plan.bytes_in / max(seconds, 1e-9))}/s read)"
-    )
+        outputs = [Output(plan, path) for plan, path in zip(plans, paths, strict=True)]
+        for plan in plans:
+            plan.check()
+        _check(model, outputs, options, manner)
+        warn_of(plans)
+        started = time.monotonic()
+        verified = _write(outputs, manner)
+        seconds = time.monotonic() - started
+    if manner.as_json:
+        _emit(source, outputs, verified, seconds)
+    else:
+        _show(outputs, verified, seconds)
 
 
-def _groups(plan: Plan) -> list[tuple[str, str, str, str, str, str]]:
-    """A row for each pair of types, in the order they come up."""
-    counts: Counter[tuple[str, str, str]] = Counter()
-    before: Counter[tuple[str, str, str]] = Counter()
-    after: Counter[tuple[str, str, str]] = Counter()
-    for step in plan.steps:
-        key = (step.tensor.type, step.type, _note(step))
-        counts[key] += 1
-        before[key] += step.tensor.nbytes
-        after[key] += step.plan.nbytes
-    return [
-        (old, new, f"{count:,}", f"{before[key]:,}", f"{after[key]:,}", note)
-        for key, count in counts.items()
-        for old, new, note in (key,)
+def _paths(target: str, names: Sequence[str]) -> list[Path]:
+    """The name of each output."""
+    if len(names) > 1 and TYPE_FIELD not in target:
+        raise usage(
+            "several types need several files", file=target,
+            hint=f"put {TYPE_FIELD} into the name, as in 'out-{TYPE_FIELD}.gguf'",
+        )  # fmt: skip
+    for name in names:
+        if names.count(name) > 1:
+            raise usage(f"the type {name} is asked for twice")
+    return [file_name(target.replace(TYPE_FIELD, name)) for name in names]
+
+
+def _plans(model: File, names: Sequence[str], options: Options) -> list[Plan]:
+    from ..jobs.importance import load_imatrix
+    from ..jobs.plan import make_plan
+
+    if options.include and options.exclude:
+        raise usage("--include-weights and --exclude-weights do not go together")
+    imatrix = load_imatrix(options)
+    return [make_plan(model, name, options, imatrix) for name in names]
+
+
+def _check(model: File, outputs: Sequence[Output], options: Options, manner: Manner) -> None:
+    """What shall not fail after hours of work."""
+    inputs: list[str | Path] = [*model.paths]
+    if options.imatrix is not None:
+        inputs.append(options.imatrix)
+    there = 0
+    for path in (path for output in outputs for path in output.paths):
+        check_output(path, inputs, force=manner.force)
+        there += _mention_leftovers(path, manner.resume)
+    check_space(outputs[0].path, sum(output.plan.size for output in outputs) - there)
+
+
+def _mention_leftovers(path: Path, resume: bool) -> int:
+    """Say what interrupted runs left beside an output; bytes of it that will be used."""
+    from ..files.atomic import leftovers
+    from ..jobs.resume import partial_path
+
+    for left in leftovers(path):
+        size = text.size(left.stat().st_size)
+        screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
+    partial = partial_path(path)
+    if not partial.is_file():
+        return 0
+    size = text.size(partial.stat().st_size)
+    if not resume:
+        screen.warn(f"{partial} ({size}) was left by an interrupted run; --resume goes on from it")
+        return 0
+    screen.warn(f"going on from {partial} ({size})")
+    return partial.stat().st_size
+
+
+def _write(outputs: Sequence[Output], manner: Manner) -> list[tuple[Verified, ...]]:
+    from ..jobs.convert import Run, carry_out_all
+
+    label = ", ".join(output.plan.file_type.name for output in outputs)
+    passes = 1 + len(outputs) * manner.verify
+    total = outputs[0].plan.bytes_in * passes
+    try:
+        with writing(outputs[0].path), Progress(label, total, quiet=manner.as_json) as progress:
+            run = Run(
+                threads=manner.threads,
+                max_memory=manner.max_memory,
+                replace=manner.force,
+                resume=manner.resume,
+                verify=manner.verify,
+                began=lambda name: progress.describe(text.printable(name, 40)),
+                advance=progress.advance,
+            )
+            return carry_out_all(outputs, run)
+    except KeyboardInterrupt:
+        if not manner.resume:
+            raise
+        hint = "the same command goes on from what is there (.partial)"
+        raise CommandError("interrupted", INTERRUPTED, hint=hint) from None
+
+
+def _tell(source: Path, plans: Sequence[Plan], manner: Manner) -> None:
+    """Show plans that are not carried out."""
+    warn_of(plans, problems=True)
+    if manner.as_json:
+        records = [{"input": str(source), **plan_record(plan)} for plan in plans]
+        machine.emit(records[0] if len(records) == 1 else {"plans": records})
+    else:
+        for plan in plans:
+            show_plan(plan, tensors=manner.plan, titled=len(plans) > 1)
+    refused = [p for plan in plans for p in plan.problems if p.kind == "check"]
+    if refused:
+        raise CommandError(refused[0].message, INVALID, file=str(source))
+
+
+def _show(
+    outputs: Sequence[Output], verified: Sequence[tuple[Verified, ...]], seconds: float
+) -> None:
+    read = outputs[0].plan.bytes_in / max(seconds, 1e-9)
+    for output, found in zip(outputs, verified, strict=True):
+        show_groups(output.plan, output.plan.file_type.name if len(outputs) > 1 else "")
+        if found:
+            _show_verified(found)
+        screen.say()
+        for path in output.paths:
+            screen.say(f"{text.printable(str(path))}: {text.size(path.stat().st_size)}")
+        screen.say(f"{output.plan.bits_per_weight:.2f} bits per weight")
+    screen.say(f"written in {seconds:.1f} s ({text.size(read)}/s read)")
+
+
+def _show_verified(found: Sequence[Verified]) -> None:
+    from ..jobs.compare import Sums
+    from .compare import MEASURES, cells
+
+    rows = [
+        (
+            text.printable(one.step.name),
+            f"{one.step.tensor.type} > {one.step.type}",
+            *cells(one.sums),
+        )
+        for one in found
     ]
+    overall = sum((one.sums for one in found), Sums())
+    screen.table(MEASURES, [*rows, ("all that changed", "", *cells(overall))], "Read again:")
 
 
-def _note(step: Step) -> str:
-    wanted = step.decision.fallback_from
-    return f"rows are not whole blocks of {wanted}" if wanted else ""
+def _emit(
+    source: Path,
+    outputs: Sequence[Output],
+    verified: Sequence[tuple[Verified, ...]],
+    seconds: float,
+) -> None:
+    from .compare import measures
 
-
-def _record(source: Path, target: Path, plan: Plan, seconds: float) -> dict[str, Any]:
-    return {
-        "input": str(source),
-        "output": str(target),
-        "file_type": plan.file_type.name,
-        "size": target.stat().st_size,
-        "bytes_in": plan.bytes_in,
-        "bytes_out": plan.bytes_out,
-        "seconds": seconds,
-        "tensors": [
-            {
-                "name": step.tensor.name,
-                "from": step.tensor.type,
-                "to": step.type,
-                "reason": step.decision.reason,
-                "fallback_from": step.decision.fallback_from,
-                "nbytes": step.plan.nbytes,
-            }
-            for step in plan.steps
-        ],
-    }
+    records = []
+    for output, found in zip(outputs, verified, strict=True):
+        record = {
+            "input": str(source),
+            "output": str(output.path),
+            "files": [str(path) for path in output.paths],
+            "seconds": seconds,
+            **plan_record(output.plan),
+        }
+        if found:
+            record["verified"] = [
+                {"name": one.step.name, "type": one.step.type, **measures(one.sums)}
+                for one in found
+            ]
+        records.append(record)
+    machine.emit(records[0] if len(records) == 1 else {"outputs": records})

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .options import Force, Json, Threads, file_argument
+from .options import Dialect, Force, Json, Threads, file_argument
 
 
 class Float(str, Enum):
@@ -27,21 +27,20 @@ def command(
     ] = Float.F32,
     threads: Threads = None,
     force: Force = False,
+    dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:
     """Write a file with its quantized tensors as plain floats.
 
     The same as quantize --allow-requantize to that type.
     """
-    from .conversion import convert
+    from ..jobs.options import Options
+    from .conversion import Manner, convert
 
     convert(
         source,
-        target,
-        kind.value,
-        pure=False,
-        allow_requantize=True,
-        threads=threads,
-        force=force,
-        as_json=as_json,
+        str(target),
+        [kind.value],
+        Options(allow_requantize=True),
+        Manner(dialect=dialect, threads=threads, force=force, as_json=as_json),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from ..errors import GGUFError
@@ -35,6 +35,9 @@ class CommandError(Exception):
     rule: str = ""
     offset: int | None = None
     path: str = ""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), astuple(self)
 
 
 def usage(message: str, *, file: str = "", hint: str = "") -> CommandError:

@@ -11,7 +11,7 @@ import typer
 
 from ..files.arrays import NumberArray
 from . import machine, screen, text
-from .options import Json, file_argument
+from .options import Dialect, Json, file_argument
 from .paths import open_model
 from .screen import Column
 
@@ -50,10 +50,11 @@ def command(
             help="Elements of an array to show; 6 by default, all of them as JSON.",
         ),
     ] = None,
+    dialect: Dialect = None,
     as_json: Json = False,
 ) -> None:
     """Say what a file holds: header, metadata, tensors and their types."""
-    with open_model(file) as model:
+    with open_model(file, dialect=dialect) as model:
         if as_json:
             machine.emit(_record(file, model, elements))
         else:
@@ -65,6 +66,8 @@ def _show(path: Path, model: File, elements: int) -> None:
     screen.say(_headline(path, model), "bold")
     for line in _summary(metadata, tensors):
         screen.say(line)
+    for line in _remarks(model):
+        screen.say(line, "yellow")
     if tensors:
         screen.table(TYPES, _types(tensors), "types")
     if metadata:
@@ -84,10 +87,16 @@ def _show(path: Path, model: File, elements: int) -> None:
 def _headline(path: Path, model: File) -> str:
     order = "" if model.byte_order == "little" else ", big-endian"
     files = f", {text.plural(len(model.paths), 'file')}" if len(model.paths) > 1 else ""
+    dialect = "" if model.dialect == "ggml" else f", dialect {model.dialect}"
     return (
         f"{text.printable(str(path))}: GGUF version {model.version}{order}, "
-        f"{text.size(model.size)}{files}, alignment {model.alignment}"
+        f"{text.size(model.size)}{files}, alignment {model.alignment}{dialect}"
     )
+
+
+def _remarks(model: File) -> list[str]:
+    """What there is to know of the types of forks and their weights."""
+    return [f"{note.message} ({note.hint})" for note in model.notes]
 
 
 def _summary(metadata: Metadata, tensors: list[Tensor]) -> list[str]:
@@ -176,6 +185,8 @@ def _record(path: Path, model: File, elements: int | None) -> dict[str, Any]:
         "byte_order": model.byte_order,
         "alignment": model.alignment,
         "dialect": model.dialect,
+        "dialects": model.fitting,
+        "notes": [{"rule": note.rule, "message": note.message} for note in model.notes],
         "weights": sum(map(_weights, tensors)),
         "bits_per_weight": _bits(tensors),
         "metadata": [_pair(metadata, key, elements) for key in metadata],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +25,40 @@ Threads = Annotated[
 ]
 
 
+def _known_dialect(name: str | None) -> str | None:
+    if name is not None:
+        from ..dialects import dialects
+
+        if name not in dialects:
+            raise typer.BadParameter(f"there is none called {name!r}; known: {', '.join(dialects)}")
+    return name
+
+
+Dialect = Annotated[
+    str | None,
+    typer.Option(
+        "--dialect",
+        metavar="NAME",
+        callback=_known_dialect,
+        help="Whose type numbers the file uses; found out by default.",
+    ),
+]
+
+
 def file_argument(metavar: str, text: str) -> Any:
     """A path that we check ourselves: what the system refuses exits with 4, typer's way is 2."""
-    return typer.Argument(metavar=metavar, readable=False, help=text)
+    return typer.Argument(metavar=metavar, parser=file_name, help=text)
+
+
+def file_name(text: str) -> Path:
+    """The path; wrong usage where it can name no file."""
+    if not text:
+        raise typer.BadParameter("the name is empty")
+    if text.endswith(("/", os.sep)) and not Path(text).is_dir():
+        raise typer.BadParameter(f"{text!r} names a folder, not a file")
+    return Path(text)
+
+
+def file_option(name: str, text: str, panel: str) -> Any:
+    """An option whose file we check ourselves."""
+    return typer.Option(name, metavar="FILE", parser=file_name, help=text, rich_help_panel=panel)

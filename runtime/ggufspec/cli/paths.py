@@ -22,12 +22,12 @@ SPARE = 1 << 20
 """Bytes that shall stay free on the disk of an output."""
 
 
-def open_model(path: Path, profile: str = "lenient") -> File:
+def open_model(path: Path, profile: str = "lenient", *, dialect: str | None = None) -> File:
     """The open file; what is wrong with it names it."""
     import ggufspec
 
     try:
-        return ggufspec.open(path, profile=profile)
+        return ggufspec.open(path, profile=profile, dialect=dialect)
     except GGUFError as error:
         raise of_file(error, str(path)) from error
 

@@ -40,6 +40,12 @@ class Progress:
         """How long the work has taken."""
         return time.monotonic() - self.started
 
+    def describe(self, label: str) -> None:
+        """Say what comes."""
+        self.label = label
+        if self._bar is not None:
+            self._bar.update(self._task, description=label)
+
     def advance(self, count: int) -> None:
         """Say that ``count`` more bytes are done."""
         self.done += count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,14 @@ def say(text: str = "", style: str = "") -> None:
         _console().print(Text(text, style))
     else:
         print(text)
+
+
+def warn(text: str) -> None:
+    """Print a warning on standard error."""
+    label = "warning:"
+    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
+        label = f"\033[1;33m{label}\033[0m"
+    print(label, text, file=sys.stderr)
 
 
 def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], title: str = "") -> None:

@@ -70,6 +70,9 @@ def _show(kind: TensorType, description: Description) -> None:
     number = "no id of ggml's" if kind.id is None else f"id {kind.id}"
     screen.say(f"{kind.name} ({number}, {kind.status}): {description.doc}", "bold")
     screen.say(f"since {description.since}; described in {description.file}")
+    for dialect, number_there, verified in _numbers(kind):
+        doubt = "" if verified else " (one source only)"
+        screen.say(f"{dialect}: id {number_there}{doubt}")
     for what, said in description.removed:
         screen.say(f"{what}: {said}")
     if not kind.elements:
@@ -104,6 +107,18 @@ def _show_formula(description: Description) -> None:
         screen.say(f"  valid: {', '.join(description.valid)}")
 
 
+def _numbers(kind: TensorType) -> list[tuple[str, int, bool]]:
+    """The dialects that give a type a number of their own, and whether two sources say so."""
+    from ..dialects import dialects
+
+    return [
+        (name, meaning.id, meaning.verified)
+        for name, dialect in dialects.items()
+        for meaning in dialect.own.values()
+        if meaning.described and meaning.name == kind.name
+    ]
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
@@ -130,4 +145,8 @@ def _record(kind: TensorType, description: Description) -> dict[str, Any]:
             for offset, field, scalar, count, cuts in description.picture
         ],
         "removed": dict(description.removed),
+        "dialects": [
+            {"name": dialect, "id": number, "verified": verified}
+            for dialect, number, verified in _numbers(kind)
+        ],
     }

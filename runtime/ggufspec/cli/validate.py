@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from . import failures, machine, screen, text
-from .options import Json, file_argument
+from .failures import CommandError
+from .inputs import Group, expand, grouped
+from .options import Dialect, Json, Threads, file_argument
 from .screen import Column
 
 if TYPE_CHECKING:
@@ -22,11 +28,16 @@ FINDINGS = (
     Column("place", style="green"),
     Column("finding"),
 )
+OF_A_SET = (Column("file"), *FINDINGS)
 
-_WORST = (failures.SYSTEM, failures.INVALID, failures.UNSUPPORTED)
+_WORST = (failures.SYSTEM, failures.USAGE, failures.INVALID, failures.UNSUPPORTED)
 """Of several files the first of these is the exit code."""
 
+_VERDICTS = ("invalid", "unsupported", "warnings", "valid")
+"""The worst first: that of several files together."""
+
 _STYLES = {"valid": "bold green", "warnings": "bold yellow"}
+_LONGEST = 400  # characters of a finding on the screen
 
 
 class Profile(str, Enum):
@@ -45,86 +56,267 @@ class Level(str, Enum):
     warning = "warning"
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a file, or of the set that it is one of: a report, or why there is none."""
+
+    path: Path
+    report: Report | None = None
+    failure: CommandError | None = None
+
+
 def command(
-    files: Annotated[list[Path], file_argument("FILE...", "GGUF files.")],
+    files: Annotated[
+        list[Path],
+        file_argument("FILE...", "GGUF files, folders that are searched for them, or patterns."),
+    ],
     profile: Annotated[
         Profile, typer.Option("--profile", help="The rules: whose reader has to accept the file.")
     ] = Profile.strict,
+    data: Annotated[
+        bool, typer.Option("--data", help="Scan the bytes of all tensors as well.")
+    ] = False,
+    checks: Annotated[
+        str,
+        typer.Option("--checks", metavar="LIST", help="What to look at, joined by commas."),
+    ] = "structure,meaning,templates",
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            "--with", metavar="BASE", readable=False, help="The model that an adapter shall fit."
+        ),
+    ] = None,
+    dialect: Dialect = None,
     fail_on: Annotated[
         Level, typer.Option("--fail-on", help="The least finding that counts as invalid.")
     ] = Level.error,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line a file.")] = False,
+    threads: Threads = None,
+    sarif: Annotated[
+        bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code scanning.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check the structure of files: valid 0, invalid 1, unknown version or type 3."""
-    codes, records = [], []
-    for path in files:
-        try:
-            report = _validate(path, profile.value)
-        except OSError as error:
-            failure = failures.of_error(error)
-            codes.append(failure.exit)
-            records.append({"file": str(path), **failures.record(failure)})
-            failures.complain(failure)
-            continue
-        codes.append(_code(report, fail_on))
-        records.append(_record(path, report))
-        if not as_json:
-            _show(path, report)
+    """Check files: valid 0, invalid 1, unknown version or type 3.
+
+    A file of a split set stands for the set, a folder for the .gguf files in it and below.
+
+    `ggufspec explain` tells what the rules mean.
+    """
+    if sarif and as_json:
+        raise failures.usage("--json and --sarif exclude each other")
+    options = {
+        "profile": profile.value,
+        "data": data,
+        "checks": _checks(checks),
+        "base": base,
+        "dialect": _dialect(dialect),
+    }
+    outcomes = []
+    show = _brief if quiet else _full
+    for outcome in _outcomes(files, options, threads):
+        outcomes.append(outcome)
+        if outcome.failure is not None:
+            failures.complain(outcome.failure)
+        elif not (as_json or sarif):
+            show(outcome)
     if as_json:
-        machine.emit({"files": records})
+        machine.emit(_record_all(outcomes))
+    elif sarif:
+        from .sarif import log
+
+        machine.emit(log([(str(o.path), o.report, o.failure) for o in outcomes]))
+    codes = [_code(outcome, fail_on) for outcome in outcomes]
     raise typer.Exit(next((code for code in _WORST if code in codes), 0))
 
 
-def _validate(path: Path, profile: str) -> Report:
-    import ggufspec
+def _checks(wanted: str) -> tuple[str, ...]:
+    from ..validation import CHECKS
 
-    report: Report = ggufspec.validate(path, profile)
-    return report
+    names = tuple(name.strip() for name in wanted.split(","))
+    unknown = [name for name in names if name not in CHECKS]
+    if unknown:
+        raise failures.usage(
+            f"there is no check {unknown[0]!r}", hint=f"--checks takes {', '.join(CHECKS)}"
+        )
+    return names
 
 
-def _code(report: Report, fail_on: Level) -> int:
-    if report.verdict == "warnings":
-        return failures.INVALID if fail_on == Level.warning else 0
-    return {"valid": 0, "unsupported": failures.UNSUPPORTED}.get(report.verdict, failures.INVALID)
+def _dialect(name: str | None) -> str | None:
+    if name is not None:
+        from ..dialects import find_dialect
+
+        try:
+            find_dialect(name)
+        except ValueError as error:
+            raise failures.usage(str(error)) from None
+    return name
 
 
-def _show(path: Path, report: Report) -> None:
-    verdict = "valid, with warnings" if report.verdict == "warnings" else report.verdict
-    screen.say(
-        f"{text.printable(str(path))}: {verdict} (profile {report.profile})",
-        _STYLES.get(report.verdict, "bold red"),
+def _outcomes(
+    arguments: Sequence[Path], options: dict[str, Any], threads: int | None
+) -> Iterator[Outcome]:
+    """One for every file and set, in the order of the arguments; bad arguments first."""
+    found = list(expand(arguments))
+    for failure in found:
+        if isinstance(failure, CommandError):
+            yield Outcome(Path(failure.file), failure=failure)
+    groups = grouped(path for path in found if isinstance(path, Path))
+    if len(groups) == 1:
+        yield from _one(groups[0], {**options, "threads": threads})
+    elif groups:
+        yield from _many(groups, options, threads or os.cpu_count() or 1)
+
+
+def _one(group: Group, options: dict[str, Any]) -> list[Outcome]:
+    """A single file or set, in this process."""
+    from .progress import Progress
+
+    size = sum(map(_size, group)) if options["data"] else 0
+    with Progress("checking", size, quiet=not options["data"]) as progress:
+        return _examine(group, {**options, "advance": progress.advance})
+
+
+def _many(groups: Sequence[Group], options: dict[str, Any], processes: int) -> Iterator[Outcome]:
+    """Files in other processes: whatever one does to its process, the others are told of."""
+    from .progress import Progress
+    from .workers import each
+
+    work = partial(_examine, options={**options, "threads": max(1, processes // len(groups))})
+    with Progress("checking", sum(_size(path) for group in groups for path in group)) as progress:
+        for group, outcomes in zip(groups, each(work, groups, _lost, processes), strict=True):
+            yield from outcomes
+            progress.advance(sum(map(_size, group)))
+
+
+def _examine(group: Group, options: dict[str, Any]) -> list[Outcome]:
+    """What is to be said of files whose names make them a set; what does belong is said once."""
+    from ..validation import validate
+
+    outcomes = []
+    told: set[str] = set()
+    for path in group:
+        if os.path.abspath(path) in told:  # noqa: PTH100 - links stay links
+            continue
+        try:
+            report = validate(path, **options)
+        except Exception as error:
+            if os.environ.get("GGUFSPEC_TRACEBACK"):
+                raise
+            failure = failures.of_error(error)
+            outcomes.append(Outcome(path, failure=replace(failure, file=failure.file or str(path))))
+        else:
+            told.update(map(os.path.abspath, report.files))
+            outcomes.append(Outcome(path, report))
+    return outcomes
+
+
+def _lost(group: Group, code: int) -> list[Outcome]:
+    """The process that looked at the files is gone."""
+    ending = f"signal {-code}" if code < 0 else f"exit code {code}"
+    failure = CommandError(
+        f"the process that checked it ended with {ending}",
+        failures.SYSTEM,
+        hint="out of memory, or a fault of ggufspec: please report it, with the file",
     )
+    return [Outcome(path, failure=replace(failure, file=str(path))) for path in group]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _code(outcome: Outcome, fail_on: Level) -> int:
+    if outcome.report is None:
+        return outcome.failure.exit if outcome.failure else failures.SYSTEM
+    verdict = outcome.report.verdict
+    if verdict == "warnings":
+        return failures.INVALID if fail_on == Level.warning else 0
+    return {"valid": 0, "unsupported": failures.UNSUPPORTED}.get(verdict, failures.INVALID)
+
+
+def _headline(outcome: Outcome, report: Report) -> str:
+    verdict = "valid, with warnings" if report.verdict == "warnings" else report.verdict
+    of_set = f", {len(report.files)} files" if len(report.files) > 1 else ""
+    return f"{text.printable(str(outcome.path))}: {verdict} (profile {report.profile}{of_set})"
+
+
+def _brief(outcome: Outcome) -> None:
+    """One line: the verdict, and how many findings there are."""
+    report = outcome.report
+    assert report is not None
+    counts = [
+        text.plural(count, severity) if severity != "info" else f"{count:,} info"
+        for severity in ("error", "warning", "info")
+        if (count := sum(finding.severity == severity for finding in report.findings))
+    ]
+    line = ": ".join([_headline(outcome, report), *[", ".join(counts)] * bool(counts)])
+    screen.say(line, _STYLES.get(report.verdict, "bold red"))
+
+
+def _full(outcome: Outcome) -> None:
+    """The verdict and a table of all findings."""
+    report = outcome.report
+    assert report is not None
+    screen.say(_headline(outcome, report), _STYLES.get(report.verdict, "bold red"))
     if report.findings:
-        screen.table(FINDINGS, map(_row, report.findings))
+        of_set = any(finding.file for finding in report.findings)
+        row: Callable[[Finding], tuple[str, ...]] = _row_of_set if of_set else _row
+        screen.table(OF_A_SET if of_set else FINDINGS, map(row, report.findings))
         screen.say()
 
 
-def _row(finding: Finding) -> tuple[str, str, str, str, str]:
+def _row(finding: Finding) -> tuple[str, ...]:
     hint = f" ({finding.hint})" if finding.hint else ""
     return (
         finding.rule,
         finding.severity,
         "" if finding.offset is None else f"{finding.offset:,}",
         text.printable(finding.path),
-        text.printable(finding.message + hint, 400),
+        text.printable(finding.message + hint, _LONGEST),
     )
 
 
-def _record(path: Path, report: Report) -> dict[str, Any]:
+def _row_of_set(finding: Finding) -> tuple[str, ...]:
+    return (text.printable(finding.file), *_row(finding))
+
+
+def _record_all(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """For machines; the verdict over all is the worst, null when a file could not be checked."""
+    verdicts = [o.report.verdict if o.report else None for o in outcomes]
+    worst = next((verdict for verdict in _VERDICTS if verdict in verdicts), None)
     return {
-        "file": str(path),
+        "verdict": None if None in verdicts else worst,
+        "files": [_record(outcome) for outcome in outcomes],
+    }
+
+
+def _record(outcome: Outcome) -> dict[str, Any]:
+    report, failure = outcome.report, outcome.failure
+    record: dict[str, Any] = {"file": str(outcome.path)}
+    if report is None:
+        return {**record, **(failures.record(failure) if failure else {})}
+    if len(report.files) > 1:
+        record["set"] = list(report.files)
+    return {
+        **record,
         "profile": report.profile,
         "verdict": report.verdict,
         "ok": report.ok,
-        "findings": [
-            {
-                "rule": finding.rule,
-                "severity": finding.severity,
-                "offset": finding.offset,
-                "path": finding.path,
-                "message": finding.message,
-                "hint": finding.hint,
-            }
-            for finding in report.findings
-        ],
+        "findings": [_finding(finding) for finding in report.findings],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        **({"file": finding.file} if finding.file else {}),
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "offset": finding.offset,
+        "path": finding.path,
+        "message": finding.message,
+        "hint": finding.hint,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -24,19 +25,24 @@ class AtomicFile:
     target that exists is replaced only by `commit`; whoever has it open keeps the old one. A
     symbolic link stays, what it points to is replaced. OSErrors name the path that was asked
     for, not the temporary one.
+
+    replace: whether `commit` may take the place of a file; if not, and one has appeared
+    meanwhile, it raises FileExistsError and leaves the whole file under its temporary name.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         self.path = os.fspath(path)
+        self.replace = replace
         self._file: io.BufferedWriter | None = None
         with self._named():
-            self.target = _resolved(self.path)
-            mode = _mode_of(self.target)
-            # Shorter than the target's own name may be, so that it fits wherever that does.
-            name = f".{self.target.name[:32]}.{secrets.token_hex(6)}.tmp"
-            self.temporary = self.target.with_name(name)
+            self.target = resolved(self.path)
+            mode = mode_of(self.target)
+            self.temporary = self.target.with_name(
+                f"{_prefix(self.target)}.{secrets.token_hex(6)}{SUFFIX}"
+            )
             descriptor = os.open(self.temporary, _NEW, 0o666)
             self._file = os.fdopen(descriptor, "wb")
+            lock(descriptor)
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(descriptor, mode)
 
@@ -46,6 +52,18 @@ class AtomicFile:
         with self._named():
             file.write(data)
 
+    def skip(self, count: int) -> None:
+        """Leave `count` bytes out: a hole, which reads as zeros."""
+        file = self._opened()
+        with self._named():
+            file.seek(count, os.SEEK_CUR)
+
+    def flush(self) -> None:
+        """Let others read under the temporary name what was written."""
+        file = self._opened()
+        with self._named():
+            file.flush()
+
     def commit(self) -> None:
         """Flush to the disk and give the file its name."""
         file = self._opened()
@@ -54,12 +72,15 @@ class AtomicFile:
                 file.flush()
                 os.fsync(file.fileno())
                 file.close()
-                self.temporary.replace(self.target)
+                name_it(self.temporary, self.target, replace=self.replace)
+        except FileExistsError:
+            self._file = None  # hours of work may be in it
+            raise
         except BaseException:
             self.abort()
             raise
         self._file = None
-        _sync_folder(self.target.parent)
+        sync_folder(self.target.parent)
 
     def abort(self) -> None:
         """Leave nothing behind; harmless after commit."""
@@ -99,18 +120,82 @@ class AtomicFile:
             self.abort()
 
 
+SUFFIX = ".ggufspec-tmp"
+"""What names of files in the making end with."""
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
-def _resolved(path: str) -> Path:
+def leftovers(path: str | os.PathLike[str]) -> list[Path]:
+    """Files that runs which were killed have left beside a target: nobody writes them any more."""
+    target = resolved(os.fspath(path))
+    pattern = re.compile(re.escape(_prefix(target)) + r"\.[0-9a-f]{12}" + re.escape(SUFFIX))
+    try:
+        names = sorted(entry.name for entry in os.scandir(target.parent))
+    except OSError:
+        return []
+    found = [target.with_name(name) for name in names if pattern.fullmatch(name)]
+    return [path for path in found if not _in_use(path)]
+
+
+def name_it(temporary: Path, target: Path, *, replace: bool) -> None:
+    """Rename a whole file; FileExistsError where another has appeared that must stay."""
+    if replace:
+        temporary.replace(target)
+        return
+    try:
+        target.hardlink_to(temporary)  # the one rename that replaces nothing
+    except FileExistsError:
+        reason = f"it has appeared meanwhile; what was written is {temporary.name}"
+        raise FileExistsError(errno.EEXIST, reason, str(target)) from None
+    except OSError:  # no hard links on this file system
+        if target.exists():
+            reason = f"it has appeared meanwhile; what was written is {temporary.name}"
+            raise FileExistsError(errno.EEXIST, reason, str(target)) from None
+        temporary.replace(target)
+        return
+    temporary.unlink()
+
+
+def lock(descriptor: int) -> bool:
+    """Mark an open file as one in the making, until it is closed; False if another holds it."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # not on this system, or not on this file system
+        pass
+    return True
+
+
+def _in_use(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        return not lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _prefix(target: Path) -> str:
+    """Shorter than the target's own name may be, so that it fits wherever that does."""
+    return target.name[:32]
+
+
+def resolved(path: str) -> Path:
+    """The path behind all links; OSError for links that go in a circle."""
     try:
         return Path(path).resolve()
     except RuntimeError:  # until Python 3.13
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
 
 
-def _mode_of(target: Path) -> int | None:
-    """The permissions of the file that is to be replaced; refuses what is no regular file."""
+def mode_of(target: Path) -> int | None:
+    """The permissions of the file that is to be replaced; OSError for what is no regular file."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -122,7 +207,7 @@ def _mode_of(target: Path) -> int | None:
     return stat.S_IMODE(mode)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Make the rename survive a power cut, where the system can."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)

@@ -76,6 +76,10 @@ class Metadata(Mapping[str, Any]):
             {name: column[row] for name, column in keys.extra.items()},
         )
 
+    def row(self, key: str) -> int:
+        """The number of a key in the order of the file; KeyError if there is none."""
+        return self._rows[key]
+
     def stored_items(self) -> dict[str, Stored]:
         """All that one file of its own needs: without the keys that number a set's files."""
         return {key: self.stored(key) for key in self if key not in self._of_set}

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..container.scan import Scan
+from ..registry import TensorType, types
 from .arrays import Form
 from .source import Source
+
+if TYPE_CHECKING:
+    from ..container.dialects import Choice
 
 
 @dataclass(frozen=True)
 class Part:
-    """`number` is the file's place in its set, from 0."""
+    """`number` is the file's place in its set, from 0; `choice` is None for ggml's own types."""
 
     source: Source
     scan: Scan
     number: int = 0
+    choice: Choice | None = None
 
     @property
     def form(self) -> Form:
@@ -27,3 +33,7 @@ class Part:
     def file(self) -> str:
         """What to call it in messages."""
         return Path(self.source.path).name if self.source.path else "the buffer"
+
+    def kind_of(self, number: int) -> TensorType | None:
+        """The type of a number in the file's dialect; None for one that nobody uses."""
+        return types.by_id(number) if self.choice is None else self.choice.kind_of(number)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..container.scan import ByteOrder, scan
+from ..container.dialects import scan_as
+from ..container.scan import ByteOrder
 from ..errors import GGUFError
 from ..generated.container import DEFAULT_PROFILE, PROFILES
 from ..report import Finding
+from .dialects import BASE, agree, rotation_keys
 from .metadata import Metadata
 from .part import Part
 from .shards import SET_KEYS, set_count, whole_set
@@ -19,8 +23,6 @@ from .tensor import Tensors
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-DIALECTS = ("ggml",)
-
 
 class File:
     """An open GGUF file, or the set of files that it is one of. Read-only; a context manager.
@@ -29,9 +31,9 @@ class File:
     valid after `close`, everything else raises ValueError then. Threads may share it.
     """
 
-    def __init__(self, parts: list[Part], dialect: str) -> None:
+    def __init__(self, parts: Sequence[Part], profile: str = DEFAULT_PROFILE["open"]) -> None:
         self.parts = tuple(parts)
-        self.dialect = dialect
+        self.profile = profile
         first = parts[0]
         of_set = SET_KEYS if len(parts) > 1 else ()
         self.metadata = Metadata(first.source, first.scan, of_set)
@@ -53,9 +55,35 @@ class File:
         return self.parts[0].scan.alignment
 
     @property
+    def dialect(self) -> str:
+        """Whose type numbers the files use: `ggml`, or a fork that the tensors' sizes point to.
+
+        Where several fit, the first of them; `findings` say so, and what they disagree about is
+        not decoded.
+        """
+        choice = self.parts[0].choice
+        return BASE if choice is None else choice.dialect.name
+
+    @property
+    def fitting(self) -> tuple[str, ...]:
+        """The dialects that the file may be in: more than one where its sizes fit several."""
+        choice = self.parts[0].choice
+        return (choice.fitting if choice else ()) or (self.dialect,)
+
+    @cached_property
+    def notes(self) -> tuple[Finding, ...]:
+        """What to know of the types of forks and their weights; none for an ordinary file."""
+        if self.parts[0].choice is None and not rotation_keys(self.metadata):
+            return ()
+        from ..validation.dialects import notes
+
+        return notes(self)
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the profile has against the file without refusing it."""
-        return tuple(finding for part in self.parts for finding in part.scan.findings)
+        """What the profile has against the file without refusing it, and the `notes`."""
+        scanned = (finding for part in self.parts for finding in part.scan.findings)
+        return (*scanned, *self.notes)
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -99,8 +127,10 @@ def open(  # noqa: A001 - the name is the contract
     """Open a GGUF file for reading: a path, or a bytes-like object.
 
     Any file of a split set opens the set. profile: how much is asked of the file before it is
-    opened (`lenient`, `strict`, `spec`, `ggml`). dialect: which fork's type numbers it uses;
-    None for ggml's own.
+    opened (`lenient`, `strict`, `spec`, `ggml`). dialect: which fork's type numbers it uses. With
+    None the profiles `lenient` and `strict` take the dialect under which the tensors tile the data
+    section, the others ggml's own; a file that fits several is opened all the same, says so in
+    its `findings`, and decodes nothing that they disagree about.
 
     GGUFError for what is wrong in the file, with rule, offset and hint; OSError from the
     system; TypeError and ValueError for wrong arguments.
@@ -108,35 +138,38 @@ def open(  # noqa: A001 - the name is the contract
     if profile not in (known.name for known in PROFILES):
         names = ", ".join(known.name for known in PROFILES)
         raise ValueError(f"unknown profile {profile!r}; known: {names}")
-    if dialect is not None and dialect not in DIALECTS:
-        raise ValueError(f"unknown dialect {dialect!r}; known: {', '.join(DIALECTS)}")
-    part = _load(source, profile)
+    if dialect is not None:
+        from ..dialects import find_dialect
+
+        find_dialect(dialect)  # before the file is touched
+    part = _load(source, profile, dialect)
     try:
         parts = [part]
         metadata = Metadata(part.source, part.scan)
         if set_count(part, metadata) > 1:
-            parts = whole_set(part, metadata, lambda path: _load_named(path, profile))
-        return File(parts, dialect or "ggml")
+            parts = whole_set(part, metadata, lambda path: _load_named(path, profile, dialect))
+            parts = agree(parts, profile=profile)
+        return File(parts, profile)
     except BaseException:
         part.source.close()
         raise
 
 
-def _load(origin: ByteSource, profile: str) -> Part:
+def _load(origin: ByteSource, profile: str, dialect: str | None) -> Part:
     source = Source(origin)
     try:
-        result = scan(source.view, profile=profile)
+        result, choice = scan_as(source.view, profile=profile, dialect=dialect)
         result.raise_error()
     except BaseException:
         source.close()
         raise
-    return Part(source, result)
+    return Part(source, result, choice=choice)
 
 
-def _load_named(path: Path, profile: str) -> Part:
+def _load_named(path: Path, profile: str, dialect: str | None) -> Part:
     """Another file of a set: its errors say which one it is."""
     try:
-        return _load(path, profile)
+        return _load(path, profile, dialect)
     except GGUFError as error:
         error.message = f"{path}: {error.message}"
         raise

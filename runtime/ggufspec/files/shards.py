@@ -2,46 +2,65 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import GGUFError
 from ..generated.container import ALIGNMENT_KEY
-from ..generated.shards import COUNT_KEY, DIGITS, NAME_PARTS, NUMBER_KEY, RULES, TENSORS_KEY
+from ..generated.shards import COUNT_KEY, NUMBER_KEY, RULES, TENSORS_KEY
 from .metadata import Metadata
 from .part import Part
+from .shard_names import ShardName, parse_shard_name, shard_name
 from .tensor import tensor_names
 
 SET_KEYS = frozenset({NUMBER_KEY, COUNT_KEY, TENSORS_KEY})
 
 
 @dataclass(frozen=True)
-class ShardName:
-    """A file's name taken apart; `number` counts from 1."""
+class Fault:
+    """One way in which the files of a set do not belong together.
 
-    prefix: str
-    number: int
-    count: int
+    `part` is the file it was seen in, `key` the key or `tensor` the number of the tensor info
+    that shows it, `facts` what the message of the rule is filled from.
+    """
+
+    check: str
+    part: Part
+    facts: Mapping[str, object]
+    key: str = ""
+    tensor: int | None = None
+
+    @property
+    def rule_id(self) -> str:
+        """The id of the rule that is broken."""
+        return RULES[self.check].id
+
+    def error(self) -> GGUFError:
+        """The same as an exception."""
+        rule = RULES[self.check]
+        facts = {"file": self.part.file, **self.facts}
+        return GGUFError(
+            rule.message.format(**facts), code=rule.id, path="metadata", hint=rule.hint
+        )
 
 
-def shard_name(prefix: str, number: int, count: int) -> str:
-    """The name of file `number`, from 1, of a set of `count`."""
-    words = {"number": f"{number:0{DIGITS}d}", "count": f"{count:0{DIGITS}d}"}
-    return prefix + "".join(words.get(part, part) for part in NAME_PARTS)
-
-
-def parse_shard_name(name: str) -> ShardName | None:
-    """The parts of such a name, None for any other."""
-    words = {word: f"(?P<{word}>[0-9]{{{DIGITS}}})" for word in ("number", "count")}
-    pattern = "".join(words.get(part, re.escape(part)) for part in NAME_PARTS)
-    match = re.fullmatch(f"(?P<prefix>.*){pattern}", name, re.DOTALL)
-    return ShardName(match["prefix"], int(match["number"]), int(match["count"])) if match else None
+def own_name(part: Part) -> ShardName | None:
+    """The parts of a file's name; None where it cannot be the name of one of a set."""
+    name = parse_shard_name(Path(part.source.path or "").name)
+    return name if name and 1 <= name.number <= name.count else None
 
 
 def set_count(part: Part, metadata: Metadata) -> int:
     """How many files the set of this one has; 1 for a file of its own."""
+    count = stated_count(part, metadata)
+    if isinstance(count, Fault):
+        raise count.error()
+    return count
+
+
+def stated_count(part: Part, metadata: Metadata) -> int | Fault:
+    """The same, or what is wrong with the key that says it."""
     return _integer(part, metadata, COUNT_KEY) if COUNT_KEY in metadata else 1
 
 
@@ -53,10 +72,10 @@ def whole_set(part: Part, metadata: Metadata, load: Callable[[Path], Part]) -> l
     """
     parts: list[Part] = []
     try:
-        _gather(part, set_count(part, metadata), load, parts)
-        for other in parts:
-            _check_belongs(other, parts[0], len(parts))
-        _check_tensors(parts)
+        for fault in gather(part, set_count(part, metadata), load, parts):
+            raise fault.error()
+        for fault in belonging(parts, len(parts)):
+            raise fault.error()
     except BaseException:
         for other in parts:
             if other.source is not part.source:
@@ -65,65 +84,90 @@ def whole_set(part: Part, metadata: Metadata, load: Callable[[Path], Part]) -> l
     return parts
 
 
-def _gather(part: Part, count: int, load: Callable[[Path], Part], parts: list[Part]) -> None:
-    own = Path(part.source.path or "")
-    name = parse_shard_name(own.name)
-    if name is None or not 1 <= name.number <= name.count:
-        raise _error("shard_name", part, count=count)
+def gather(
+    part: Part, count: int, load: Callable[[Path], Part], parts: list[Part]
+) -> Iterator[Fault]:
+    """Add the files of the set to `parts`, each with its number, and tell which are not there.
+
+    count: what `part` says; where its name says otherwise the name is believed.
+    """
+    name = own_name(part)
+    if name is None:
+        yield Fault("shard_name", part, {"count": count}, COUNT_KEY)
+        parts.append(part)
+        return
     if name.count != count:
-        raise _error("shard_count", part, value=count, expected=name.count)
-    for number in range(1, count + 1):
+        yield Fault("shard_count", part, {"value": count, "expected": name.count}, COUNT_KEY)
+    for number in range(1, name.count + 1):
         if number == name.number:
             parts.append(replace(part, number=number - 1))
             continue
-        path = own.with_name(shard_name(name.prefix, number, count))
+        path = Path(part.source.path or "").with_name(shard_name(name.prefix, number, name.count))
         try:
             parts.append(replace(load(path), number=number - 1))
         except FileNotFoundError:
-            raise _error("shard_missing", part, missing=path.name, count=count) from None
+            yield Fault("shard_missing", part, {"file": path.name, "count": name.count})
 
 
-def _check_belongs(part: Part, first: Part, count: int) -> None:
+def belonging(parts: Sequence[Part], count: int) -> Iterator[Fault]:
+    """What tells files apart that stand under the names of one set of `count`.
+
+    parts: those of the set that are there and can be read, in order.
+    """
+    for part in parts:
+        yield from _keys_belong(part, count)
+        if parts[0].number == 0:
+            yield from _form_belongs(part, parts[0])
+    if len(parts) == count:
+        yield from _tensors_belong(parts)
+
+
+def _keys_belong(part: Part, count: int) -> Iterator[Fault]:
     metadata = Metadata(part.source, part.scan)
-    stated = _integer(part, metadata, COUNT_KEY)
-    if stated != count:
-        raise _error("shard_count", part, value=stated, expected=count)
-    number = _integer(part, metadata, NUMBER_KEY)
-    if number != part.number:
-        raise _error("shard_number", part, value=number, expected=part.number)
+    for key, check, expected in (
+        (COUNT_KEY, "shard_count", count),
+        (NUMBER_KEY, "shard_number", part.number),
+    ):
+        stated = _integer(part, metadata, key)
+        if isinstance(stated, Fault):
+            yield stated
+        elif stated != expected:
+            yield Fault(check, part, {"value": stated, "expected": expected}, key)
+
+
+def _form_belongs(part: Part, first: Part) -> Iterator[Fault]:
     scan, other = part.scan, first.scan
-    if scan.version != other.version:
-        raise _error("shard_version", part, value=scan.version, expected=other.version)
-    if scan.byte_order != other.byte_order:
-        raise _error("shard_byte_order", part, value=scan.byte_order, expected=other.byte_order)
-    # ggml's splitter copies the key to the first file only and pads the others to the default.
-    if ALIGNMENT_KEY in metadata and scan.alignment != other.alignment:
-        raise _error("shard_alignment", part, value=scan.alignment, expected=other.alignment)
+    for check, value, expected, key in (
+        ("shard_version", scan.version, other.version, ""),
+        ("shard_byte_order", scan.byte_order, other.byte_order, ""),
+        ("shard_alignment", scan.alignment, other.alignment, ALIGNMENT_KEY),
+    ):
+        # ggml's splitter copies the key to the first file only and pads the others to the default.
+        stated = not key or key in Metadata(part.source, scan)
+        if stated and value != expected:
+            yield Fault(check, part, {"value": value, "expected": expected}, key)
 
 
-def _check_tensors(parts: Sequence[Part]) -> None:
+def _tensors_belong(parts: Sequence[Part]) -> Iterator[Fault]:
     holders: dict[str, Part] = {}
     for part in parts:
-        for name in tensor_names(part):
+        for row, name in enumerate(tensor_names(part)):
             first = holders.setdefault(name, part)
             if first is not part:
-                raise _error("shard_tensors_unique", part, tensor=repr(name), first=first.file)
+                facts = {"tensor": repr(name), "first": first.file}
+                yield Fault("shard_tensors_unique", part, facts, tensor=row)
     for part in parts:
         metadata = Metadata(part.source, part.scan)
-        if TENSORS_KEY in metadata:
-            expected = _integer(part, metadata, TENSORS_KEY)
-            if expected != len(holders):
-                raise _error("shard_tensor_count", part, value=len(holders), expected=expected)
+        stated = _integer(part, metadata, TENSORS_KEY) if TENSORS_KEY in metadata else len(holders)
+        if isinstance(stated, Fault):
+            yield stated
+        elif stated != len(holders):
+            sums = {"value": len(holders), "expected": stated}
+            yield Fault("shard_tensor_count", part, sums, TENSORS_KEY)
 
 
-def _integer(part: Part, metadata: Metadata, key: str) -> int:
+def _integer(part: Part, metadata: Metadata, key: str) -> int | Fault:
     value = metadata.get(key, "missing")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _error("shard_key", part, key=key, value=f"{value!r:.40}")
+        return Fault("shard_key", part, {"key": key, "value": f"{value!r:.40}"}, key)
     return value
-
-
-def _error(check: str, part: Part, missing: str = "", **facts: object) -> GGUFError:
-    rule = RULES[check]
-    message = rule.message.format(file=missing or part.file, **facts)
-    return GGUFError(message, code=rule.id, path="metadata", hint=rule.hint)

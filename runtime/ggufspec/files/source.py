@@ -7,6 +7,7 @@ import io
 import mmap
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,26 @@ class Source:
                 raise self._shrunk()
             done += count
         return target.toreadonly()
+
+    def holes(self) -> Iterator[tuple[int, int]]:
+        """First byte and end of each part of the file that was never written; see lseek(2).
+
+        Nothing for buffers, and where the system does not tell.
+        """
+        if self._file is None or not hasattr(os, "SEEK_HOLE"):
+            return
+        file, at = self._descriptor(), 0
+        while at < self.size:
+            try:
+                start = os.lseek(file, at, os.SEEK_HOLE)
+                if start >= self.size:
+                    return
+                at = os.lseek(file, start, os.SEEK_DATA)
+            except OSError as error:
+                if error.errno != errno.ENXIO:  # else: nothing but a hole follows
+                    return
+                at = self.size
+            yield start, min(at, self.size)
 
     @property
     def closed(self) -> bool:

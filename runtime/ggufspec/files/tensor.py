@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GGUFError
 from ..generated.container import RULE_OF, RULES
-from ..registry import TensorType, types
 from .arrays import name_of
+from .dialects import check_decodes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..registry import TensorType
     from .part import Part
 
 _CHUNK = 8 << 20  # bytes copied at a time
@@ -25,11 +26,11 @@ _CHUNK = 8 << 20  # bytes copied at a time
 class Tensor:
     """One tensor of a file.
 
-    `type` is ggml's name of it (`Q4_K`, or `UNKNOWN(99)`), `type_id` its number; `shape` is in
-    NumPy order, rows last; `offset` counts in bytes from the data section of the file, which
-    is number `shard` of its set; `nbytes` is without padding, but for types and shapes whose
-    size nobody knows it reaches to the next tensor. `extra` holds fields of the tensor's info
-    that only newer versions of the container have.
+    `type` is its name in the dialect of the file (`Q4_K`, or `UNKNOWN(99)`), `type_id` its number;
+    `shape` is in NumPy order, rows last; `offset` counts in bytes from the data section of the
+    file, which is number `shard` of its set; `nbytes` is without padding, but for types and shapes
+    whose size nobody knows it reaches to the next tensor. `extra` holds fields of the tensor's
+    info that only newer versions of the container have.
     """
 
     name: str
@@ -51,7 +52,7 @@ class Tensor:
     @property
     def rows(self) -> int:
         """Rows that can be cut from `data`: 1 where the layout of the bytes is not known."""
-        kind = self._kind
+        kind = self.kind
         if kind is None or kind.info.tensor_suffix or not self.whole:
             return 1
         return prod(self.shape[:-1])
@@ -93,8 +94,10 @@ class Tensor:
     ) -> NDArray[Any]:
         """The values as float32 of `shape`, bit for bit what ggml makes of them.
 
-        out: a C-contiguous float32 array of that shape to fill. threads: None for all
-        processors. GGUFError for unknown and removed types and rows without whole blocks.
+        They are the stored ones: a rotation that the metadata declare to be folded into them (see
+        `File.findings`) is not undone. out: a C-contiguous float32 array of that shape to fill.
+        threads: None for all processors. GGUFError for types that are unknown, removed, of a fork
+        and not described, or of one of several dialects, and for rows without whole blocks.
         """
         from .. import blocks
 
@@ -117,7 +120,7 @@ class Tensor:
     def split_data(self) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """The data as (rows, bytes a row), and the bytes stored once a tensor if there are any."""
         data = self.data
-        kind = self._kind
+        kind = self.kind
         size = kind.info.tensor_suffix if kind and self.whole else 0
         if not size:
             return data, None
@@ -142,21 +145,24 @@ class Tensor:
         yield from swapped(self.data.reshape(-1), kind, self.shape, size)
 
     @property
-    def _kind(self) -> TensorType | None:
-        return types.by_id(self.type_id)
+    def kind(self) -> TensorType | None:
+        """The type that `type_id` stands for in the dialect of the file; None if it is unknown."""
+        return self.part.kind_of(self.type_id)
 
     @property
     def _row_bytes(self) -> int:
-        kind = self._kind
+        kind = self.kind
         if kind is None or not self.whole:
             return self.nbytes
         return kind.row_bytes(self.shape[-1] if self.shape else 1)
 
     def _known(self) -> TensorType:
         """The type, if this tensor can be decoded."""
-        kind = self._kind
+        kind = self.kind
         if kind is None:
             raise self._error("known_type", value=self.type_id)
+        if self.part.choice is not None:
+            check_decodes(self.part.choice, self.type_id, f"tensor {self.name!r}")
         if not kind.elements:
             raise self._error("live_type", value=kind.name)
         if not self.whole:
@@ -204,7 +210,7 @@ class Tensors(Mapping[str, Tensor]):
         part, row = self._places[name]
         columns = part.scan.tensors
         number, size = columns.type[row], columns.nbytes[row]
-        kind = types.by_id(number)
+        kind = part.kind_of(number)
         return Tensor(
             name=name,
             type=kind.name if kind else f"UNKNOWN({number})",
@@ -229,6 +235,10 @@ class Tensors(Mapping[str, Tensor]):
 
     def __repr__(self) -> str:
         return f"<Tensors: {len(self)}>"
+
+    def place(self, name: str) -> tuple[Part, int]:
+        """The file that holds a tensor, and the number of its info there; KeyError if none does."""
+        return self._places[name]
 
     @cached_property
     def _reaches(self) -> list[list[int]]:

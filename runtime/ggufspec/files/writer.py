@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..container.scan import ByteOrder
 from ..generated.container import (
@@ -31,6 +31,25 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+class Sink(Protocol):
+    """Where a writer's bytes go: an `AtomicFile`, or something that can do the same."""
+
+    def write(self, data: Piece) -> None:
+        """Append bytes."""
+
+    def skip(self, count: int) -> None:
+        """Pass over bytes that are there already."""
+
+    def flush(self) -> None:
+        """Let others read what was written."""
+
+    def commit(self) -> None:
+        """The file is whole."""
+
+    def abort(self) -> None:
+        """It will not be; harmless after commit."""
+
+
 class Writer:
     """Writes one file from front to back: the plans first, then their data in that order.
 
@@ -47,18 +66,24 @@ class Writer:
         alignment: int | None = None,
         byte_order: ByteOrder | None = None,
         version: int | None = None,
+        output: Sink | None = None,
     ) -> None:
-        """As `write`, with plans for tensors. Nothing is written before the first `feed`."""
+        """As `write`, with plans for tensors; what stands in front of the data is written now.
+
+        output: takes the bytes instead of an `AtomicFile` of that path.
+        """
         self.form = _form(metadata, byte_order, version)
         self.alignment, self._metadata = _aligned(metadata, alignment)
         self._architecture = architecture_of(metadata)
         self._plans = tuple(plans)
         _check_names(self._plans)
         self._header = metadata.header if isinstance(metadata, Metadata) else {}
-        self._output = AtomicFile(path)
+        self._output: Sink = AtomicFile(path) if output is None else output
         self._current = -1  # the tensor that is fed
         self._missing = 0  # bytes it still needs
         self._written = 0
+        self.front = 0
+        """Bytes in front of the tensors' data."""
         self._open_section()
 
     def feed(self, data: Any) -> None:
@@ -76,6 +101,17 @@ class Writer:
             self._missing -= count
             view = view[count:]
             self._advance()
+
+    def skip(self) -> None:
+        """Pass over the rest of the current tensor, which the output has already."""
+        self._output.skip(self._missing)
+        self._written += self._missing
+        self._missing = 0
+        self._advance()
+
+    def flush(self) -> None:
+        """Let others read what was written so far."""
+        self._output.flush()
 
     def finish(self) -> None:
         """Give the file its name; ValueError when data is missing."""
@@ -110,6 +146,7 @@ class Writer:
                 self._put(piece)
             if self._plans:
                 self._pad()
+            self.front = self._written
         except BaseException:
             self.abort()
             raise
@@ -155,6 +192,35 @@ class Writer:
 
     def _pad(self) -> None:
         self._put(PADDING * (-self._written % self.alignment))
+
+
+def planned_size(
+    metadata: Mapping[str, Any],
+    plans: Sequence[TensorPlan],
+    *,
+    alignment: int | None = None,
+    byte_order: ByteOrder | None = None,
+) -> int:
+    """Bytes of the file that a `Writer` will make of this; raises what it would raise."""
+    options = {"alignment": alignment, "byte_order": byte_order}
+    counter = _Counter()
+    writer = Writer("", metadata, plans, output=counter, **options)  # type: ignore[arg-type]
+    data = (plan.nbytes + -plan.nbytes % writer.alignment for plan in plans if plan.nbytes)
+    return writer.front + sum(data)
+
+
+class _Counter:
+    """Takes bytes and keeps none."""
+
+    def write(self, data: Piece) -> None: ...
+
+    def skip(self, count: int) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def commit(self) -> None: ...
+
+    def abort(self) -> None: ...
 
 
 def write(

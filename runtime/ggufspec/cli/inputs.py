@@ -1,0 +1,71 @@
+"""Which files the arguments stand for: files, folders and patterns, sets taken together."""
+
+from __future__ import annotations
+
+import errno
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from ..files.shard_names import parse_shard_name
+from .failures import CommandError, of_error
+
+SUFFIX = ".gguf"
+
+Group = tuple[Path, ...]
+"""Files whose names make them one set, or one file of its own."""
+
+
+def expand(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
+    """Each file once, in the order of the arguments, and what is wrong with an argument.
+
+    A folder stands for every file in it and below whose name ends in .gguf (links to folders are
+    not followed), a pattern that is no file itself for what it matches; `**` goes through folders.
+    """
+    seen: set[str] = set()
+    for found in _all(arguments):
+        name = found.file if isinstance(found, CommandError) else os.path.abspath(found)  # noqa: PTH100 - links stay
+        if name not in seen:
+            seen.add(name)
+            yield found
+
+
+def grouped(files: Iterable[Path]) -> list[Group]:
+    """Files of one set side by side, at the place of the first of them."""
+    groups: dict[object, list[Path]] = {}
+    for path in files:
+        name = parse_shard_name(path.name)
+        key = (os.path.abspath(path.parent), name.prefix, name.count) if name else path  # noqa: PTH100
+        groups.setdefault(key, []).append(path)
+    return [tuple(group) for group in groups.values()]
+
+
+def _all(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
+    for argument in arguments:
+        name = str(argument)
+        if os.path.lexists(name) or not glob.has_magic(name):
+            yield from _one(argument)
+            continue
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - patterns of any folder
+        for match in matches:
+            yield from _one(Path(match))
+        if not matches:
+            yield of_error(FileNotFoundError(errno.ENOENT, "no file matches", name))
+
+
+def _one(path: Path) -> Iterator[Path | CommandError]:
+    if not path.is_dir():
+        yield path
+        return
+    errors: list[OSError] = []
+    count = 0
+    for folder, below, names in os.walk(path, onerror=errors.append):
+        below.sort()
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIX):
+                count += 1
+                yield Path(folder, name)
+    yield from map(of_error, errors)
+    if not count and not errors:
+        yield of_error(FileNotFoundError(errno.ENOENT, f"no *{SUFFIX} file in it", str(path)))

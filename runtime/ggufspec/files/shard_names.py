@@ -1,0 +1,31 @@
+"""Names of the files of split sets."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ..generated.shards import DIGITS, NAME_PARTS
+
+
+@dataclass(frozen=True)
+class ShardName:
+    """A file's name taken apart; `number` counts from 1."""
+
+    prefix: str
+    number: int
+    count: int
+
+
+def shard_name(prefix: str, number: int, count: int) -> str:
+    """The name of file `number`, from 1, of a set of `count`."""
+    words = {"number": f"{number:0{DIGITS}d}", "count": f"{count:0{DIGITS}d}"}
+    return prefix + "".join(words.get(part, part) for part in NAME_PARTS)
+
+
+def parse_shard_name(name: str) -> ShardName | None:
+    """The parts of such a name, None for any other."""
+    words = {word: f"(?P<{word}>[0-9]{{{DIGITS}}})" for word in ("number", "count")}
+    pattern = "".join(words.get(part, re.escape(part)) for part in NAME_PARTS)
+    match = re.fullmatch(f"(?P<prefix>.*){pattern}", name, re.DOTALL)
+    return ShardName(match["prefix"], int(match["number"]), int(match["count"])) if match else None

@@ -1,0 +1,49 @@
+"""Layers left out, and the numbers of those behind them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from .errors import ConversionError
+
+_BLOCK = re.compile(r"blk\.([0-9]+)\.")
+
+
+def parse_layers(text: str) -> tuple[int, ...]:
+    """The numbers of ``0,1,2``, sorted; ConversionError for anything else."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() for part in parts):
+        raise ConversionError(
+            f"--prune-layers {text!r}: layers are numbers with commas between", "usage", file=""
+        )
+    return tuple(sorted({int(part) for part in parts}))
+
+
+def renumbered(names: Iterable[str], prune: Sequence[int]) -> tuple[dict[str, str], int]:
+    """What tensors are called without these layers, and how many layers are left.
+
+    names: in the order of their layers. ConversionError for a layer that there is not.
+    """
+    kept: dict[str, str] = {}
+    numbers: dict[int, int] = {}
+    seen = set()
+    for name in names:
+        found = _BLOCK.search(name)
+        if found is None:
+            kept[name] = name
+            continue
+        layer = int(found[1])
+        seen.add(layer)
+        if layer in prune:
+            continue
+        # Gaps in front of the first layer that goes stay as they are.
+        new = layer if layer < min(prune) else max(numbers.values(), default=-1) + 1
+        number = numbers.setdefault(layer, new)
+        kept[name] = f"{name[: found.start(1)]}{number}{name[found.end(1) :]}"
+    if missing := sorted(set(prune) - seen):
+        raise ConversionError(
+            f"--prune-layers: there is no layer {missing[0]}; the file has {len(seen)} layers",
+            "usage",
+        )
+    return kept, max(numbers.values(), default=-1) + 1

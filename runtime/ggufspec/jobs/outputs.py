@@ -1,0 +1,116 @@
+"""Files in the making."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..files.atomic import AtomicFile
+from ..files.shard_names import shard_name
+from ..files.writer import Writer
+from .errors import ConversionError
+from .resume import Done, PartialFile, identity
+
+if TYPE_CHECKING:
+    from .plan import FilePlan, Plan, Step
+
+SUFFIX = ".gguf"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A plan, and the name of what it makes (of a set: what its files' names start with)."""
+
+    plan: Plan
+    path: Path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files to be written, named as llama-quantize names them."""
+        if not self.plan.options.keep_split:
+            return (self.path,)
+        prefix = self.path.name.removesuffix(SUFFIX)
+        count = len(self.plan.files)
+        return tuple(
+            self.path.with_name(shard_name(prefix, number, count)) for number in range(1, count + 1)
+        )
+
+
+@dataclass
+class Work:
+    """One file in the making: its tensors are begun, fed and ended one after the other."""
+
+    plan: Plan
+    file: FilePlan
+    sink: AtomicFile | PartialFile
+    writer: Writer
+    hashes: bool
+    offset: int  # where the current tensor starts
+    digests: list[str] = field(default_factory=list)  # of the tensors that are done
+    _hashed: Any = None
+
+    def begins(self, step: Step) -> bool:
+        """Start with the next tensor; False if it is there already, and the one after is next."""
+        self._hashed = hashlib.sha256() if self.hashes else None
+        done = len(self.digests)
+        if not isinstance(self.sink, PartialFile) or done >= len(self.sink.done):
+            return True
+        known = self.sink.done[done]
+        if (known.name, known.offset, known.nbytes) != (step.name, self.offset, step.plan.nbytes):
+            raise ConversionError(
+                f"{known.name!r} lies where {step.name!r} belongs", "check",
+                file=str(self.sink.temporary),
+            )  # fmt: skip
+        if step.plan.nbytes:
+            self.writer.skip()
+        self._ended(step, known.sha256)
+        return False
+
+    def feed(self, data: Any) -> None:
+        """Append to the current tensor."""
+        self.writer.feed(data)
+        if self._hashed is not None:
+            self._hashed.update(data)
+
+    def ends(self, step: Step) -> None:
+        """The current tensor is whole."""
+        digest = self._hashed.hexdigest() if self._hashed is not None else ""
+        if isinstance(self.sink, PartialFile):
+            self.sink.note(Done(step.name, step.type, self.offset, step.plan.nbytes, digest))
+        self._ended(step, digest)
+
+    def _ended(self, step: Step, digest: str) -> None:
+        self.digests.append(digest)
+        self.offset += step.plan.nbytes + -step.plan.nbytes % self.writer.alignment
+
+
+def start(
+    plan: Plan, number: int, path: Path, *, replace: bool, resume: bool, hashes: bool
+) -> Work:
+    """Start file ``number``, from 0, of a plan, or go on with what there is of it."""
+    file = plan.files[number]
+    sink: AtomicFile | PartialFile
+    if resume:
+        sink = PartialFile(path, identity(plan, number), replace=replace)
+    else:
+        sink = AtomicFile(path, replace=replace)
+    plans = [step.plan for step in file.steps]
+    writer = Writer(
+        path, file.metadata, plans, alignment=file.alignment, byte_order=file.byte_order,
+        output=sink,
+    )  # fmt: skip
+    return Work(plan, file, sink, writer, resume or hashes, writer.front)
+
+
+def finish(works: list[Work]) -> None:
+    """Give all files their names, of a set the first last; one that cannot have it stops none."""
+    failed: FileExistsError | None = None
+    for work in reversed(works):
+        try:
+            work.writer.finish()
+        except FileExistsError as error:
+            failed = error
+    if failed:
+        raise failed
