@@ -1,4 +1,4 @@
-"""``ggufspec generate``: the command that the codegen package adds to the command line."""
+"""What the codegen package adds to the command line: ``generate``, and ``--spec-dir`` for all."""
 
 from __future__ import annotations
 
@@ -19,8 +19,39 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def register(app: typer.Typer) -> None:
-    """Add this package's commands to the application (entry point ``ggufspec.commands``)."""
+    """Add this package's commands and options (entry point ``ggufspec.commands``)."""
+    app.callback()(_root)
     app.command("generate")(generate)
+
+
+def _extend(folder: Path | None) -> None:
+    """Add a user's own specification before the command starts."""
+    if folder is None:
+        return
+    from .extension import extend
+
+    try:
+        extend(folder)
+    except SpecError as error:
+        raise typer.BadParameter(str(error)) from None
+    except OSError as error:
+        raise typer.BadParameter(f"{folder}: {error.strerror or error}") from None
+
+
+def _root(
+    spec_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--spec-dir",
+            metavar="DIR",
+            is_eager=True,
+            expose_value=False,
+            callback=_extend,
+            help="A folder of your own with types/ and dialects/ to add (before the command).",
+        ),
+    ] = None,
+) -> None:
+    """Options for all commands."""
 
 
 def generate(

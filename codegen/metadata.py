@@ -24,8 +24,12 @@ class Key:
     doc: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    above: int | None = None
     power_of_two: bool = False
+    exact: bool = False
     values: tuple[tuple[int | str, str], ...] = ()
+    closed: bool = False
+    counts: str = ""
     indexes: str = ""
     length: int | str = ""
     deprecated: str = ""
@@ -103,8 +107,12 @@ class Key(NamedTuple):
     doc: str = ""
     minimum: int | None = None
     maximum: int | None = None
+    above: int | None = None  # what the number is greater than
     power_of_two: bool = False
-    values: tuple[tuple[int | str, str], ...] = ()  # every allowed one, with its meaning
+    exact: bool = False  # readers accept these types and no other widths of the number
+    values: tuple[tuple[int | str, str], ...] = ()  # every known one, with its meaning
+    closed: bool = False  # readers refuse other values
+    counts: str = ""  # the start of keys that go on with a number below the value
     indexes: str = ""  # the array key whose elements the value numbers
     length: int | str = ""  # elements of an array: a number, or the key that it follows
     deprecated: str = ""  # the key to use instead

@@ -17,13 +17,14 @@ from .tables import Table, load_tables
 
 @dataclass(frozen=True)
 class Spec:
-    """``types`` in order of id, fork types (no id) behind them by name."""
+    """``types`` in order of id, fork types (no id) behind them by name; ``every`` before `only`."""
 
     root: Path
     version: str
     scalars: Mapping[str, Scalar]
     tables: Mapping[str, Table]
     types: tuple[BlockType, ...]
+    every: tuple[BlockType, ...] = ()
 
     def type(self, name: str) -> BlockType:
         return next(kind for kind in self.types if kind.name == name)
@@ -56,7 +57,7 @@ def load_spec(root: Path) -> Spec:
             ids[kind.id] = source.file
         types.append(kind)
     types.sort(key=lambda kind: (kind.id is None, kind.id or 0, kind.name))
-    return Spec(root, _version(root), scalars, tables, tuple(types))
+    return Spec(root, _version(root), scalars, tables, tuple(types), tuple(types))
 
 
 def _version(root: Path) -> str:

@@ -35,11 +35,16 @@ class Table:
         return self.low < 0
 
 
-def load_tables(root: Path) -> dict[str, Table]:
+def load_tables(root: Path, schemas: Path | None = None) -> dict[str, Table]:
+    """The tables of a spec folder by name; schemas: the folder of the schemas if it is elsewhere.
+
+    Raises SpecError.
+    """
+    schema = (schemas or root / "schema") / "table.schema.json"
     tables = {}
     for path in sorted((root / "tables").glob("*.yaml")):
         source = load_yaml(path, root)
-        check_schema(source, root / "schema" / "table.schema.json")
+        check_schema(source, schema)
         table = _table(source)
         if path.stem != table.name:
             source.fail(("name",), f"file {path.name} must be named {table.name}.yaml")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from ..container import outputs as container_outputs
+from ..dialects import outputs as dialects_outputs
 from ..metadata import outputs as metadata_outputs
 from ..output import Output
 from ..recipes import outputs as recipes_outputs
+from ..rules import outputs as rules_outputs
 from ..shards import outputs as shards_outputs
 from ..spec import Spec
 from .c import outputs as c_outputs
@@ -20,10 +22,12 @@ Target = Callable[[Spec], list[Output]]
 TARGETS: Mapping[str, Target] = {
     "c": c_outputs,
     "container": container_outputs,
+    "dialects": dialects_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
     "quantizers": quantizers_outputs,
     "recipes": recipes_outputs,
     "registry": registry_outputs,
+    "rules": rules_outputs,
     "shards": shards_outputs,
 }

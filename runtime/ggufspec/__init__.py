@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .blocks.rows import dequantize
-    from .container.validation import validate
     from .errors import GGUFError
     from .files.reader import File, open  # noqa: A004
     from .files.tensor import Tensor
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from .quantizers.quantize import quantize
     from .registry import types
     from .report import Finding, Report
+    from .validation import validate
 
 __version__ = "0.1.0"
 
@@ -35,7 +35,7 @@ _HOMES = {
     "open": "files.reader",
     "quantize": "quantizers.quantize",
     "types": "registry",
-    "validate": "container.validation",
+    "validate": "validation",
     "write": "files.writer",
 }
 

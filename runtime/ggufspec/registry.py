@@ -82,6 +82,17 @@ class _Types(Mapping[str, TensorType]):
     def __len__(self) -> int:
         return len(self._by_name)
 
+    def add(self, info: TypeInfo) -> None:
+        """Add a type; ValueError where its name or its number is taken."""
+        if info.name.upper() in self._folded:
+            raise ValueError(f"there is a type {self._folded[info.name.upper()]} already")
+        if info.id in self._by_id:
+            raise ValueError(f"type {self._by_id[info.id].name} has the id {info.id}")
+        kind = self._by_name[info.name] = TensorType(info)
+        self._folded[info.name.upper()] = info.name
+        if info.id is not None:
+            self._by_id[info.id] = kind
+
     def by_id(self, number: int) -> TensorType | None:
         """The type with ggml's id ``number``, or None."""
         return self._by_id.get(number)

@@ -16,7 +16,7 @@ class Finding:
     """One violated rule: `offset` in bytes from the start of the file, `path` in the spec.
 
     `unsupported` marks errors that mean "newer than this program or from a fork",
-    not "broken".
+    not "broken". `file` is the name of the file it is in when the report is about a set.
     """
 
     rule: str
@@ -26,6 +26,7 @@ class Finding:
     message: str
     hint: str = ""
     unsupported: bool = False
+    file: str = ""
 
     def error(self) -> GGUFError:
         """The same as an exception."""
@@ -36,10 +37,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What `validate` found: findings in the order of their place in the file."""
+    """What `validate` found: findings in the order of their place in the file.
+
+    `files` are the paths of what was looked at, all files of a set; none for bytes.
+    """
 
     findings: tuple[Finding, ...]
     profile: str
+    files: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

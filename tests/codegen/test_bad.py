@@ -11,14 +11,21 @@ import pytest
 
 from ggufspec.codegen.errors import SpecError
 from ggufspec.codegen.spec import load_spec
+from ggufspec.codegen.targets.quantizers.model import quantizers
 from support.specs import BASE, small_tree
 
 BAD = sorted((BASE.parent / "bad").rglob("*.yaml"))
 
 
 def _place(path: Path) -> str:
-    """Where in a spec a file of bad/ belongs: scalars are one file, types and tables folders."""
-    return "scalars.yaml" if path.parent.name == "scalars" else f"{path.parent.name}/{path.name}"
+    """Where in a spec a file of bad/ belongs: scalars are one file, types and tables folders.
+
+    In quantize/ are types whose fault lies in how they are quantized.
+    """
+    folder = path.parent.name
+    if folder == "scalars":
+        return "scalars.yaml"
+    return f"{'types' if folder == 'quantize' else folder}/{path.name}"
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
@@ -26,13 +33,15 @@ def test_message(path: Path, tmp_path: Path) -> None:
     expected = path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
     root = small_tree(tmp_path, {_place(path): path.read_bytes()})
     with pytest.raises(SpecError) as caught:
-        load_spec(root)
+        quantizers(load_spec(root))
     assert str(caught.value) == expected
 
 
 def test_base_is_good(tmp_path: Path) -> None:
     """What bad files stand in is right, so that their fault is the only one."""
-    assert [kind.name for kind in load_spec(small_tree(tmp_path, {})).types] == ["GOOD"]
+    spec = load_spec(small_tree(tmp_path, {}))
+    assert [kind.name for kind in spec.types] == ["GOOD"]
+    assert quantizers(spec) == []
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ def test_a_shift_in_a_loop_asks_for_the_axis() -> None:
 
 @pytest.mark.parametrize("kind", LAYOUTS, ids=lambda kind: kind.name)
 def test_rules_serve_every_type_of_ggml(kind: BlockType) -> None:
-    assert (wide.dequantize(kind, []) is None) == (kind.name in {"F64", "I64"})
+    plain_loops = {"F64", "I64", "STQ1_0"}  # lanes over three axes fit no rule yet
+    assert (wide.dequantize(kind, []) is None) == (kind.name in plain_loops)
 
 
 def test_axes_that_fill_no_vector_leave_the_plain_loops(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "unknown severity": (
         *("rules", "severity: error", "severity: fatal"),
-        'container/rules.yaml:16: GG0001.severity: "fatal" is not one of error, warning, info',
+        'container/rules.yaml:19: GG0001.severity: "fatal" is not one of error, warning, info',
     ),
     # ---- versions and widths
     "versions out of order": (
@@ -168,20 +168,20 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
     ),
     "unknown check": (
         *("rules", "check: literal", "check: magic"),
-        "container/rules.yaml:34: GG0101.check: unknown check; known are at_least, at_most, utf8, "
+        "container/rules.yaml:49: GG0101.check: unknown check; known are at_least, at_most, utf8, "
         "printable, dotted, unique, fits, count_fits, literal, ",
     ),
     "no such place": (
         *("rules", "at: metadata.key\n  check: unique", "at: metadata.name\n  check: unique"),
-        "container/rules.yaml:79: GG0202.at: no such place: metadata.name",
+        "container/rules.yaml:121: GG0202.at: no such place: metadata.name",
     ),
     "check that cannot be tested there": (
         *("rules", "at: metadata.key\n  check: unique", "at: array.count\n  check: unique"),
-        "container/rules.yaml:80: GG0202.check: cannot be tested at array.count",
+        "container/rules.yaml:122: GG0202.check: cannot be tested at array.count",
     ),
     "check without its limit": (
         *("rules", "  check: at_least\n  limit: 2\n", "  check: at_least\n"),
-        "container/rules.yaml:48: GG0103: needs a limit for the profile ggml",
+        "container/rules.yaml:75: GG0103: needs a limit for the profile ggml",
     ),
     "limit that a profile lacks": (
         *(
@@ -189,20 +189,20 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
             "limit: {ggml: 63, spec: 64, strict: 63, lenient: 65536}",
             "limit: {ggml: 63, spec: 64, strict: 63}",
         ),
-        "container/rules.yaml:257: GG0502: needs a limit for the profile lenient",
+        "container/rules.yaml:397: GG0502: needs a limit for the profile lenient",
     ),
     "limit without use": (
         *("rules", "  check: literal\n", "  check: literal\n  limit: 4\n"),
-        "container/rules.yaml:35: GG0101.limit: the check literal has no use for a limit",
+        "container/rules.yaml:50: GG0101.limit: the check literal has no use for a limit",
     ),
     "unknown profile": (
         *("rules", "{ggml: error, strict: info}", "{ggml: error, stern: info}"),
-        "container/rules.yaml:61: GG0104.severity.stern: unknown profile; known are ggml, spec, "
+        "container/rules.yaml:93: GG0104.severity.stern: unknown profile; known are ggml, spec, "
         "strict, lenient",
     ),
     "key without use": (
         *("rules", "  check: no_tail\n", "  check: no_tail\n  key: a.b\n"),
-        "container/rules.yaml:429: GG0609: has no use for a key",
+        "container/rules.yaml:670: GG0609: has no use for a key",
     ),
     "message with an unknown name": (
         *(
@@ -210,12 +210,12 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
             'message: the file does not start with "GGUF"{lookalike}',
             "message: it starts with '{value}'",
         ),
-        "container/rules.yaml:37: GG0101.message: "
+        "container/rules.yaml:52: GG0101.message: "
         "{value} is not known; known are lookalike, subject",
     ),
     "message with a lone brace": (
         *("rules", "the file does not start", "the file { does not start"),
-        "container/rules.yaml:37: GG0101.message: unexpected '{' in field name",
+        "container/rules.yaml:52: GG0101.message: unexpected '{' in field name",
     ),
     "rule that stops but is no error": (
         *(
@@ -223,24 +223,24 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
             "  check: literal\n  severity: error",
             "  check: literal\n  severity: {spec: error}",
         ),
-        "container/rules.yaml:35: GG0101.severity: "
+        "container/rules.yaml:50: GG0101.severity: "
         "reading stops here, so it is an error everywhere",
     ),
     "rules out of order": (
         *("rules", "GG0103:", "GG0999:"),
-        "container/rules.yaml:57: GG0104: stands behind GG0999; keep the ids in order",
+        "container/rules.yaml:89: GG0104: stands behind GG0999; keep the ids in order",
     ),
     "name that stands twice": (
         *("rules", "name: version-unknown", "name: magic"),
-        "container/rules.yaml:40: GG0102.name: GG0101 has that name already",
+        "container/rules.yaml:61: GG0102.name: GG0101 has that name already",
     ),
     "check that is claimed twice": (
         *("rules", "check: live_type", "check: known_type"),
-        "container/rules.yaml:338: GG0511.check: GG0510 has that check already",
+        "container/rules.yaml:525: GG0511.check: GG0510 has that check already",
     ),
     "check that no rule claims": (
         *("rules", "  check: no_tail\n", "  check: data_start\n"),
-        "container/rules.yaml:435: GG0609.message: "
+        "container/rules.yaml:676: GG0609.message: "
         "{count} is not known; known are size, subject, value",
     ),
     "depth without a bound": (
@@ -250,7 +250,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
             "limit: {ggml: 16, spec: 16, strict: 4, lenient: 16}\n"
             "  severity: {ggml: error, strict: error, lenient: error}",
         ),
-        "container/rules.yaml:12: (top): spec needs an at_most error at array.depth, up to 16",
+        "container/rules.yaml:15: (top): spec needs an at_most error at array.depth, up to 16",
     ),
     "more dimensions than there is room for": (
         *(
@@ -258,7 +258,7 @@ FAULTS: dict[str, tuple[str, str, str, str]] = {
             "limit: {ggml: 4, spec: 4, strict: 4, lenient: 8}",
             "limit: {ggml: 4, spec: 4, strict: 4, lenient: 9}",
         ),
-        "container/rules.yaml:12: (top): lenient needs an at_most error at tensors.n_dims, up to 8",
+        "container/rules.yaml:15: (top): lenient needs an at_most error at tensors.n_dims, up to 8",
     ),
 }
 """Name -> file, text, what it is replaced by, and the message that must come of it."""

@@ -6,10 +6,10 @@ import pytest
 
 from ggufspec.container.findings import ROOM
 from ggufspec.container.scan import Scan, scan
-from ggufspec.container.validation import validate
 from ggufspec.errors import GGUFError
 from ggufspec.generated import container as tables
 from ggufspec.report import Report
+from ggufspec.validation import validate
 from support.container import PROFILES, scan_all
 from support.crafted import ARRAY, BOOL, F32, I8, Q4_0, STRING, UINT8, UINT32, V3, Form, file
 from support.crafted_cases import all_cases, architecture

@@ -1,10 +1,11 @@
-"""The cursor in C, alone, under address and undefined-behaviour sanitizers."""
+"""The cursor in C, alone, and the quantizers, under address and undefined-behaviour sanitizers."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from support.project import ROOT
 
 SECONDS = int(os.environ.get("GGUFSPEC_FUZZ_SECONDS", "10"))
 FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover"
+QUANTIZERS = ("tests/fuzz/test_quantizers.py", "tests/oracle/test_quantize.py")
 LARGEST = 4096  # bytes of a crafted file that is worth sweeping
 
 
@@ -29,6 +31,25 @@ def test_damaged_files(tmp_path: Path) -> None:
     walked, records = map(int, done.split())
     assert walked > 1000
     assert records > 1000
+
+
+@pytest.mark.skipif("GGUFSPEC_FUZZ_SECONDS" not in os.environ, reason="part of `make fuzz`")
+def test_quantizers() -> None:
+    """Their tests, but those of the NumPy form, with a library that has the sanitizers in it."""
+    python = [sys.executable, "-m", "support.sanitized"]
+    pytest_run = ["-m", "pytest", "-q", "-x", "-k", "not numpy", *QUANTIZERS]
+    paths = os.pathsep.join(filter(None, (str(ROOT / "tests"), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [*python, *pytest_run],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-8000:]
+    assert " passed" in done.stdout
 
 
 def _compiled(folder: Path) -> Path:

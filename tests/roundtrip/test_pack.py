@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ggufspec import blocks
 from ggufspec.registry import types
-from support.samples import LAYOUTS, block_samples, first_difference
+from support.samples import LAYOUTS, block_samples, first_difference, suffix_of
 
 BACKENDS = ("numpy", "native")
-WITH_TRITS = {"TQ1_0"}
+WITH_TRITS = {"TQ1_0", "PTQ1_0"}
 """Types with base-3 bytes: 256 bytes for 243 numbers, so packing gives the canonical form."""
 
 
@@ -47,11 +49,14 @@ def test_back_ends_unpack_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_byte_order_is_the_fields(name: str) -> None:
     """Swapped bytes read as big-endian are the same block; swapping twice changes nothing."""
+    suffix = suffix_of(types[name])
+    turned = None if suffix is None else blocks.swap_suffix(suffix, name)
     for label, sample in block_samples(types[name]).items():
         swapped = blocks.byteswap(sample, name)
         for backend in BACKENDS:
-            little = blocks.dequantize(sample, name, backend=backend)  # type: ignore[arg-type]
-            big = blocks.dequantize(swapped, name, backend=backend, byte_order="big")  # type: ignore[arg-type]
+            how: dict[str, Any] = {"backend": backend}
+            little = blocks.dequantize(sample, name, suffix=suffix, **how)
+            big = blocks.dequantize(swapped, name, suffix=turned, byte_order="big", **how)
             assert first_difference(little, big) is None, label
         assert np.array_equal(blocks.byteswap(swapped, name), sample)
 

@@ -10,7 +10,7 @@ import pytest
 
 import ggufspec
 from ggufspec import Value
-from ggufspec.files.shards import parse_shard_name, shard_name
+from ggufspec.files.shard_names import parse_shard_name, shard_name
 
 COUNT = 3
 

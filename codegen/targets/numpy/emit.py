@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from ... import expr as E
 from ...affine import points
@@ -14,38 +15,45 @@ from ...spec import Spec
 from ...tables import Table
 from . import expressions as X
 
+TABLES = "ggufspec.generated.numpy.tables"
+
 _HELPERS = ("SIGNS", "Array", "Blocks", "bfloat", "half", "join", "shaped", "steps")
 
 
 def outputs(spec: Spec) -> list[Output]:
     made = [
-        _tables(spec),
+        _tables_output(spec),
         Output("numpy/__init__.py", '"""NumPy kernels, one module a type."""\n', ()),
     ]
     for kind in spec.layouts:
         inputs = (kind.file, "scalars.yaml", *(f"tables/{t.name}.yaml" for t in _used_tables(kind)))
-        made.append(Output(f"numpy/{kind.name.lower()}.py", _module(kind), inputs))
+        made.append(Output(f"numpy/{kind.name.lower()}.py", module(kind), inputs))
     return made
 
 
-def _tables(spec: Spec) -> Output:
+def _tables_output(spec: Spec) -> Output:
+    inputs = ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables))
+    return Output("numpy/tables.py", tables_module(spec.tables, spec.scalars), inputs)
+
+
+def tables_module(tables: Mapping[str, Table], scalars: Mapping[str, Scalar]) -> str:
+    """The text of the module that holds tables and the values of small floats."""
     lines = ['"""Codebooks and the values of small floats."""', "", "import numpy as np", ""]
-    for table in spec.tables.values():
+    for table in tables.values():
         dtype = "np.int8" if table.signed else "np.uint8"
         raw = bytes(value & 0xFF for value in table.data)
         shape = f".reshape{table.shape}" if len(table.shape) > 1 else ""
         lines += [f"# {table.doc}", f"{table.name.upper()} = np.frombuffer(", "    bytes.fromhex("]
         lines += [f'        "{raw[at : at + 40].hex()}"' for at in range(0, len(raw), 40)]
         lines += ["    ),", f"    {dtype},", f"){shape}", ""]
-    for scalar in spec.scalars.values():
+    for scalar in scalars.values():
         if scalar.is_float and scalar.bits == 8:
             values = scalar.values()
             lines += [f"# {scalar.doc}", f"{scalar.name.upper()} = np.array(", "    ["]
             for at in range(0, 256, 4):
                 lines.append("        " + ", ".join(repr(v) for v in values[at : at + 4]) + ",")
             lines += ["    ],", "    np.float32,", ")", ""]
-    inputs = ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables))
-    return Output("numpy/tables.py", "\n".join(lines), inputs)
+    return "\n".join(lines)
 
 
 def _nodes(kind: BlockType) -> list[E.Node]:
@@ -69,17 +77,18 @@ def _used_floats(kind: BlockType) -> list[Scalar]:
     return [small[name] for name in sorted(small)]
 
 
-def _module(kind: BlockType) -> str:
+def module(kind: BlockType, tables: str = TABLES) -> str:
+    """The text of a type's module; ``tables`` is the module that its tables come from."""
     bodies = [
         _code(region, code, number, kind)
         for number, region in enumerate(kind.regions)
         for code in region.codes
     ]
     body = "\n\n".join([*bodies, _dequantize(kind), _unpack(kind), _pack(kind)])
-    return f'"""{kind.name}: {kind.doc}."""\n\n{_imports(kind, body)}\n\n{body}'
+    return f'"""{kind.name}: {kind.doc}."""\n\n{_imports(kind, body, tables)}\n\n{body}'
 
 
-def _imports(kind: BlockType, body: str) -> str:
+def _imports(kind: BlockType, body: str, tables: str) -> str:
     words = set(re.findall(r"\w+", body))
     helpers = [name for name in _HELPERS if name in words]
     names = [t.name.upper() for t in _used_tables(kind)]
@@ -89,7 +98,7 @@ def _imports(kind: BlockType, body: str) -> str:
         lines += ["import numpy as np", ""]
     lines.append(f"from ggufspec.blocks.view import {', '.join(helpers)}")
     if names:
-        lines.append(f"from ggufspec.generated.numpy.tables import {', '.join(sorted(names))}")
+        lines.append(f"from {tables} import {', '.join(sorted(names))}")
     return "\n".join(lines) + "\n"
 
 

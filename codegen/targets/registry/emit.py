@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...model import BlockType, Field
 from ...output import Output
 from ...picture import code_line, picture
@@ -75,16 +77,19 @@ def _swaps(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
     return tuple(sorted(runs))
 
 
+def type_info(kind: BlockType) -> tuple[Any, ...]:
+    """The values of a type's ``TypeInfo``."""
+    return (
+        kind.id, kind.name, kind.status, kind.elements, kind.bytes, kind.prefix_bytes,
+        kind.suffix_bytes, _swaps(kind.fields), _swaps(kind.prefix), _swaps(kind.suffix),
+    )  # fmt: skip
+
+
 def _types(spec: Spec) -> str:
     lines = ['"""The type table: ids, names, sizes."""', "", "from typing import NamedTuple", ""]
     lines.append(_TYPE_INFO)
     lines.append("\nTYPES: tuple[TypeInfo, ...] = (")
-    for kind in spec.types:
-        values = (
-            kind.id, kind.name, kind.status, kind.elements, kind.bytes, kind.prefix_bytes,
-            kind.suffix_bytes, _swaps(kind.fields), _swaps(kind.prefix), _swaps(kind.suffix),
-        )  # fmt: skip
-        lines.append(f"    TypeInfo({', '.join(map(_text, values))}),")
+    lines += [f"    TypeInfo({', '.join(map(_text, type_info(kind)))})," for kind in spec.types]
     return "\n".join([*lines, ")"]) + "\n"
 
 
@@ -94,12 +99,13 @@ def _describe(spec: Spec) -> str:
     lines.append("DESCRIPTIONS: dict[str, Description] = {")
     for kind in spec.types:
         lines.append(f"    {_text(kind.name)}: Description(")
-        lines += [f"        {name}={_text(value)}," for name, value in _description(kind).items()]
+        lines += [f"        {name}={_text(value)}," for name, value in description(kind).items()]
         lines.append("    ),")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _description(kind: BlockType) -> dict[str, object]:
+def description(kind: BlockType) -> dict[str, Any]:
+    """The fields of a type's ``Description``."""
     lines = picture(kind) if kind.regions else ()
     return {
         "doc": kind.doc,

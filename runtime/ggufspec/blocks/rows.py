@@ -139,6 +139,7 @@ def _order(byte_order: str) -> str:
 
 
 def _module(kind: TensorType) -> ModuleType:
+    """The kernels of a type; of one that a specification added, they are in memory already."""
     return import_module(f"ggufspec.generated.numpy.{kind.name.lower()}")
 
 

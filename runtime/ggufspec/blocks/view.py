@@ -104,8 +104,12 @@ def _shared(axes: Axes, part: Array) -> tuple[int, ...]:
 def shaped(
     codes: Mapping[str, Array], name: str, shape: Sequence[int], low: int, high: int
 ) -> Array:
-    """Code ``name`` at the rank of the region; ValueError outside low..high."""
+    """Code ``name`` at the rank of the region; ValueError outside low..high.
+
+    A code may be the bits of a half, and given as a half.
+    """
     values = np.asarray(codes[name])
+    values = values.view(np.uint16) if values.dtype == np.float16 else values
     if values.size and (values.min() < low or values.max() > high):
         raise ValueError(f"code {name} leaves its range {low}..{high}")
     return values.reshape(values.shape[0], *shape)

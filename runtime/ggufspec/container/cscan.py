@@ -7,12 +7,12 @@ from array import array
 from collections.abc import Sequence
 from ctypes import POINTER, byref, c_char_p, c_int, c_uint64, c_void_p
 from functools import cache
-from typing import Any
 
 from .. import native
 from ..generated import container as tables
 from .cursor import HEADER
 from .findings import ROOM, LeftOut, Raw
+from .memory import Held
 
 _FIRST_ROWS = 1024  # rows allocated at first; a count of the file never sizes an allocation
 _FINDING_COLUMNS = len(Raw._fields)
@@ -38,24 +38,6 @@ class _State(ctypes.Structure):
         ("section", c_uint64),
         ("record", c_uint64),
         ("field", c_uint64),
-    )
-
-
-class _Buffer(ctypes.Structure):
-    """CPython's Py_buffer: the only way to the address of read-only memory without NumPy."""
-
-    _fields_ = (
-        ("buf", c_void_p),
-        ("obj", ctypes.py_object),
-        ("len", ctypes.c_ssize_t),
-        ("itemsize", ctypes.c_ssize_t),
-        ("readonly", c_int),
-        ("ndim", c_int),
-        ("format", c_char_p),
-        ("shape", c_void_p),
-        ("strides", c_void_p),
-        ("suboffsets", c_void_p),
-        ("internal", c_void_p),
     )
 
 
@@ -90,7 +72,7 @@ class CCursor:
     ) -> None:
         self._lib = lib
         self._view = view
-        self._buffer = _Buffer()
+        self._memory: Held | None = None
         self._types = array("Q", [number for row in types for number in row])
         self._found = array("Q", bytes(8 * _FINDING_COLUMNS * ROOM))
         self._state = _State(
@@ -105,12 +87,13 @@ class CCursor:
         self.partial = array("Q")
 
     def __enter__(self) -> CCursor:
-        _python("PyObject_GetBuffer")(ctypes.py_object(self._view), byref(self._buffer), 0)
-        self._state.data = self._buffer.buf
+        self._memory = Held(self._view)
+        self._state.data = self._memory.address
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _python("PyBuffer_Release")(byref(self._buffer))
+        if self._memory is not None:
+            self._memory.release()
         self._state.data = None
 
     @property
@@ -190,14 +173,3 @@ class CCursor:
 def _address(numbers: array[int]) -> int:
     return numbers.buffer_info()[0]
 
-
-@cache
-def _python(function: str) -> Any:
-    """A function of the interpreter itself."""
-    call = getattr(ctypes.pythonapi, function)
-    call.argtypes = {
-        "PyObject_GetBuffer": [ctypes.py_object, POINTER(_Buffer), c_int],
-        "PyBuffer_Release": [POINTER(_Buffer)],
-    }[function]
-    call.restype = c_int if function == "PyObject_GetBuffer" else None
-    return call

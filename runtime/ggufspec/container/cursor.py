@@ -56,14 +56,19 @@ class Cursor(Protocol):
 
 def type_rows(types: Iterable[TypeSize] | None) -> tuple[tuple[int, int, int, int, int], ...]:
     """Rows of id, elements, bytes, row prefix, tensor suffix by rising id; None: ggml's types."""
-    return _ggml_rows() if types is None else _rows(types)
+    if types is not None:
+        return _rows(types)
+    from ..registry import types as known
+
+    return _ggml_rows(len(known))
 
 
 @cache
-def _ggml_rows() -> tuple[tuple[int, int, int, int, int], ...]:
-    from ..generated.types import TYPES
+def _ggml_rows(_count: int) -> tuple[tuple[int, int, int, int, int], ...]:
+    """The rows of all types that are known now, of which a user's own specification adds some."""
+    from ..registry import types as known
 
-    return _rows(TYPES)
+    return _rows(kind.info for kind in known.values())
 
 
 def _rows(types: Iterable[TypeSize]) -> tuple[tuple[int, int, int, int, int], ...]:

@@ -49,6 +49,15 @@ class Scan:
     tensors: TensorColumns
     findings: tuple[Finding, ...]
 
+    @property
+    def whole(self) -> bool:
+        """Whether every record that the header counts was read to its end."""
+        layout = tables.LAYOUTS.get(self.version)
+        fields = layout.sections[0] if layout and self.header else ()
+        read = {"metadata": len(self.keys), "tensors": len(self.tensors)}
+        counted = {field.counts: self.header.get(field.name) for field in fields if field.counts}
+        return counted == read
+
     def first_error(self) -> Finding | None:
         """The error nearest the start of the file."""
         return next((finding for finding in self.findings if finding.severity == "error"), None)

@@ -17,7 +17,10 @@ def file_type(name: str | int) -> FileType:
     for kind in FILE_TYPES:
         if wanted in (kind.name, kind.alias or kind.name, str(kind.id)):
             return kind
-    known = ", ".join(kind.name for kind in FILE_TYPES if kind.status in ("offered", "copy"))
+    offered = [kind for kind in FILE_TYPES if kind.status in ("offered", "copy")]
+    known = ", ".join(
+        f"{kind.name} ({kind.alias})" if kind.alias else kind.name for kind in offered
+    )
     raise ValueError(f"unknown file type {name!r}; known: {known}")
 
 

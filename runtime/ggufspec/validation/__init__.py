@@ -1,22 +1,64 @@
-"""The verdict on a file: every rule of the container that it breaks."""
+"""The verdict on a file: its structure, what it means, its templates, its data."""
 
 from __future__ import annotations
 
-from ..files.source import ByteSource, Source
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from functools import partial
+
+from ..container.scan import profile_number
+from ..files.source import ByteSource
 from ..generated import container as tables
+from ..generated.rules import READER
 from ..report import Report
-from .scan import profile_number, scan
+from .reading import Reading, read
+
+__all__ = ["CHECKS", "validate"]
+
+CHECKS = ("structure", "meaning", "templates")
 
 
-def validate(source: ByteSource, profile: str = tables.DEFAULT_PROFILE["validate"]) -> Report:
+def validate(
+    source: ByteSource,
+    profile: str = tables.DEFAULT_PROFILE["validate"],
+    data: bool = False,
+    dialect: str | None = None,
+    *,
+    checks: Collection[str] = CHECKS,
+    base: ByteSource | None = None,
+    threads: int | None = None,
+    advance: Callable[[int], object] = lambda _: None,
+) -> Report:
     """Check a file, given by its path or as bytes, under a profile.
 
-    Never raises for what a file holds. Raises ValueError for an unknown profile, OSError
-    where the file cannot be read. One file of a split set is checked as the file it is.
+    Any file of a split set stands for the set: all its files are checked, and whether they
+    belong together. data: also scan the bytes of all tensors. dialect: whose type numbers the
+    file uses; None finds out. checks: what to look at, of `structure`, `meaning` (keys, vocabulary,
+    shapes, text) and `templates`. base: the model that an adapter or projector shall fit.
+    Profile `ggml` is the verdict of ggml's reader and looks at the structure of this one file.
+    threads: processors to use, None for all. advance: told bytes of tensor data as they are done.
+
+    Never raises for what a file holds. ValueError for an unknown profile, dialect or check,
+    OSError where a file cannot be read, or is cut while it is.
     """
-    profile_number(profile)  # before the file is touched
-    opened = Source(source)
-    try:
-        return Report(scan(opened.view, profile=profile).findings, profile)
-    finally:
-        opened.close()
+    profile_number(profile)  # before anything is opened
+    for name in checks:
+        if name not in CHECKS:
+            raise ValueError(f"unknown check {name!r}; known are {', '.join(CHECKS)}")
+    with ExitStack() as opened:
+        open_file = partial(read, profile=profile, dialect=dialect, opened=opened)
+        first = open_file(source)
+        wanted = {*checks, *["data"] * data}
+        if profile == READER or (wanted <= {"structure"} and _is_simple(first)):
+            findings = first.scan.findings if "structure" in wanted else ()
+            return Report(findings, profile, first.paths)
+        from .closer import look
+
+        return look(
+            first, open_file, wanted, profile=profile, base=base, threads=threads, advance=advance
+        )
+
+
+def _is_simple(file: Reading) -> bool:
+    """Whether the scan has said all there is to say of the structure."""
+    return file.choice is None and not file.says_set

@@ -1,0 +1,130 @@
+"""What the checks of meaning look at: a file, or a whole set, whose structure can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..files.reader import File
+
+if TYPE_CHECKING:
+    from ..files.metadata import Metadata
+    from ..files.part import Part
+    from ..files.tensor import Tensor, Tensors
+
+Kind = Literal["model", "vocabulary", "adapter", "projector", "imatrix", "control-vector"]
+
+_BY_TYPE: Mapping[str, Kind] = {"adapter": "adapter", "mmproj": "projector", "imatrix": "imatrix"}
+_BY_ARCHITECTURE: Mapping[str, Kind] = {"clip": "projector", "controlvector": "control-vector"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Keys are those of the first file, tensors those of all; see `File` for their values.
+
+    `kind` follows from `general.type`, the architecture and what there is; `architecture` is
+    None where the key is missing or no text. `base` is the model that an adapter or projector
+    shall fit, if one is given; `threads` the processors that a check may use (None: all);
+    `advance` wants to be told how many bytes of tensor data have been looked at.
+    """
+
+    file: File
+    kind: Kind
+    architecture: str | None
+    base: Model | None = field(default=None, repr=False)
+    threads: int | None = None
+    advance: Callable[[int], object] = field(default=lambda _: None, repr=False)
+
+    @property
+    def metadata(self) -> Metadata:
+        """Values by key, made when asked for."""
+        return self.file.metadata
+
+    @property
+    def tensors(self) -> Tensors:
+        """Tensors by name; `whole` is False for one whose size cannot be known."""
+        return self.file.tensors
+
+    @property
+    def dialect(self) -> str:
+        """Whose type numbers the file uses."""
+        return self.file.dialect
+
+    def value(self, key: str, default: Any = None) -> Any:
+        """The value of a key: bool, int, float, str (bytes if not UTF-8), or an array."""
+        return self.metadata.get(key, default)
+
+    def type(self, key: str) -> str | None:
+        """`UINT32`, `ARRAY[STRING]`; None for a key that the file does not have."""
+        return self.metadata.type_of(key) if key in self.metadata else None
+
+    def offset(self, key: str) -> int | None:
+        """The byte of the first file at which a key's value starts; None without the key."""
+        return self.metadata.stored(key).offset if key in self.metadata else None
+
+    def path(self, key: str) -> str:
+        """The place of a key's value, `metadata[3].value`; `metadata` without the key."""
+        return f"metadata[{self.metadata.row(key)}].value" if key in self.metadata else "metadata"
+
+    def place(self, key: str) -> dict[str, Any]:
+        """Offset and path of a key's value, for `Collector.add(..., **model.place(key))`."""
+        return {"offset": self.offset(key), "path": self.path(key)}
+
+    def key_place(self, key: str) -> dict[str, Any]:
+        """Offset and path of the key itself, which the file must have."""
+        row = self.metadata.row(key)
+        offset = self.file.parts[0].scan.keys.key_offset[row]
+        return {"offset": offset, "path": f"metadata[{row}].key"}
+
+    def tensor_place(self, name: str, info: str = "") -> dict[str, Any]:
+        """File, offset and path of a tensor's info, for `Collector.add` as well.
+
+        info: the part of it that is to blame: `name`, `dims`, `type`, `offset`.
+        """
+        part, row = self.tensors.place(name)
+        path = f"tensors[{row}]" + (f".{info}" if info else "")
+        return {"shard": part.number, "offset": part.scan.tensors.start[row], "path": path}
+
+    def data_place(self, tensor: Tensor, byte: int = 0) -> dict[str, Any]:
+        """File, offset and path of a byte of a tensor's data."""
+        _, row = self.tensors.place(tensor.name)
+        return {
+            "shard": tensor.shard,
+            "offset": tensor.file_offset + byte,
+            "path": f"tensors[{row}].data",
+        }
+
+
+def model_of(parts: Sequence[Part], profile: str, **rest: Any) -> Model | None:
+    """The model that the files are; None where damage leaves keys or tensors that are not known.
+
+    rest: `base`, `threads` and `advance` of the `Model`.
+    """
+    if not all(part.scan.whole for part in parts):
+        return None
+    file = File(list(parts), profile)
+    architecture = file.metadata.get("general.architecture")
+    named = architecture if isinstance(architecture, str) else None
+    return Model(file, kind_of(file.metadata, len(file.tensors)), named, **rest)
+
+
+def kind_of(metadata: Mapping[str, Any], tensors: int) -> Kind:
+    """What a file says it is; one with a vocabulary and no tensors is that vocabulary."""
+    said, architecture = metadata.get("general.type"), metadata.get("general.architecture")
+    if isinstance(said, str) and said in _BY_TYPE:
+        return _BY_TYPE[said]
+    if isinstance(architecture, str) and architecture in _BY_ARCHITECTURE:
+        return _BY_ARCHITECTURE[architecture]
+    if not tensors and "tokenizer.ggml.tokens" in metadata:
+        return "vocabulary"
+    return "model"
+
+
+def decodable(tensor: Tensor) -> bool:
+    """Whether a tensor's data lie in its file, in whole blocks of a type whose layout is known."""
+    kind, choice = tensor.kind, tensor.part.choice
+    known = kind is not None and kind.elements and kind.status not in ("sized", "named")
+    if not known or not tensor.whole or (choice and tensor.type_id in choice.disputed):
+        return False
+    return tensor.file_offset + tensor.nbytes <= tensor.part.source.size

@@ -1,0 +1,158 @@
+"""Split sets in a report: every way in which files do not belong together, all of them at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ggufspec
+from ggufspec import Value
+from ggufspec.files.shard_names import shard_name
+from ggufspec.validation import reading
+
+COUNT = 3
+
+
+def keys(number: int) -> dict[str, Any]:
+    return {
+        "split.no": Value("UINT16", number),
+        "split.count": Value("UINT16", COUNT),
+        "split.tensors.count": Value("INT32", COUNT),
+    }
+
+
+def write_set(folder: Path, changed: dict[int, dict[str, Any]] | None = None) -> list[Path]:
+    """A file for each number, with a tensor each; `changed` are keys and options of some."""
+    paths = []
+    for number in range(COUNT):
+        own = dict((changed or {}).get(number, {}))
+        options = {name: own.pop(name) for name in ("version", "byte_order") if name in own}
+        tensor = own.pop("tensor", f"t{number}")
+        first = {"general.architecture": "llama"} if number == 0 else {}
+        metadata = {k: v for k, v in {**first, **keys(number), **own}.items() if v is not None}
+        path = folder / shard_name("model", number + 1, COUNT)
+        ggufspec.write(path, metadata, {tensor: np.ones(8, np.float32)}, **options)
+        paths.append(path)
+    return paths
+
+
+def faults(report: ggufspec.Report) -> list[tuple[str, str]]:
+    return [(f.rule, f.file[6:11]) for f in report.findings if f.rule.startswith("GG08")]
+
+
+@pytest.mark.parametrize("given", range(COUNT))
+@pytest.mark.parametrize("checks", [("structure",), ("structure", "meaning", "templates")])
+def test_any_file_stands_for_the_set(given: int, checks: tuple[str, ...], tmp_path: Path) -> None:
+    paths = write_set(tmp_path)
+    report = ggufspec.validate(paths[given], checks=checks)
+    assert report.ok
+    assert report.files == tuple(map(str, paths))
+    assert not {"GG0701", "GG0702"} & {finding.rule for finding in report.findings}
+
+
+WRONG: dict[str, tuple[dict[int, dict[str, Any]], list[tuple[str, str]]]] = {
+    "number": ({1: {"split.no": Value("UINT16", 2)}}, [("GG0804", "00002")]),
+    "number is no number": ({1: {"split.no": Value("STRING", "1")}}, [("GG0802", "00002")]),
+    "count": ({2: {"split.count": Value("UINT16", 4)}}, [("GG0805", "00003")]),
+    "no count": ({2: {"split.count": None}}, [("GG0802", "00003")]),
+    "tensor twice": (
+        {2: {"tensor": "t0"}},
+        [("GG0807", "00001"), ("GG0807", "00002"), ("GG0807", "00003"), ("GG0806", "00003")],
+    ),
+    "tensors": ({0: {"split.tensors.count": Value("INT32", 4)}}, [("GG0807", "00001")]),
+    "version": ({1: {"version": 2}}, [("GG0808", "00002")]),
+    "alignment": ({1: {"general.alignment": 64}}, [("GG0809", "00002")]),
+    "byte order": ({1: {"byte_order": "big"}}, [("GG0810", "00002")]),
+    "swapped": (
+        {1: {"split.no": Value("UINT16", 2)}, 2: {"split.no": Value("UINT16", 1)}},
+        [("GG0804", "00002"), ("GG0804", "00003")],
+    ),
+    "all at once": (
+        {1: {"split.no": Value("UINT16", 2), "version": 2}, 2: {"split.count": Value("INT8", 9)}},
+        [("GG0804", "00002"), ("GG0808", "00002"), ("GG0805", "00003")],
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_does_not_belong(wrong: str, tmp_path: Path) -> None:
+    changed, expected = WRONG[wrong]
+    paths = write_set(tmp_path, changed)
+    report = ggufspec.validate(paths[0])
+    assert sorted(faults(report)) == sorted(expected)
+    assert report.verdict == "invalid"
+    for finding in report.findings:
+        if finding.offset is not None:
+            assert finding.offset < (tmp_path / finding.file).stat().st_size
+    # what opens a set refuses the same one
+    with pytest.raises(ggufspec.GGUFError) as caught:
+        ggufspec.open(paths[0])
+    assert caught.value.code in {rule for rule, _ in expected}
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    paths = write_set(tmp_path)
+    paths[0].unlink()
+    paths[2].unlink()
+    report = ggufspec.validate(paths[1])
+    assert [f.rule for f in report.findings] == ["GG0803", "GG0803", "GG0902"]
+    assert "model-00001-of-00003.gguf is missing" in report.findings[0].message
+    assert "files of the set are missing" in report.findings[-1].message
+    assert report.files == (str(paths[1]),)
+
+
+def test_a_count_beyond_reason_is_quick(tmp_path: Path) -> None:
+    path = tmp_path / "model-00001-of-99999.gguf"
+    ggufspec.write(path, {"general.architecture": "x", "split.count": Value("UINT32", 99999)})
+    report = ggufspec.validate(path)
+    assert report.verdict == "invalid"
+    assert len(report.findings) < 200
+    assert report.findings[-1].rule == "GG0901"
+
+
+def test_name_that_is_none_of_a_set(tmp_path: Path) -> None:
+    path = write_set(tmp_path)[0].rename(tmp_path / "model.gguf")
+    report = ggufspec.validate(path)
+    assert [f.rule for f in report.findings if f.severity == "error"] == ["GG0801"]
+    assert report.files == (str(path),)
+
+
+def test_damage_in_one_file_is_told_with_its_name(tmp_path: Path) -> None:
+    paths = write_set(tmp_path)
+    paths[1].write_bytes(paths[1].read_bytes()[:50])
+    report = ggufspec.validate(paths[0])
+    errors = [finding for finding in report.findings if finding.severity == "error"]
+    assert [(e.rule[:4], e.file) for e in errors] == [("GG00", paths[1].name)]
+    assert any(finding.rule == "GG0902" for finding in report.findings)
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = write_set(tmp_path)
+    opened: list[str] = []
+    source = reading.Source
+
+    def counted(origin: Any) -> Any:
+        opened.append(str(origin))
+        return source(origin)
+
+    monkeypatch.setattr(reading, "Source", counted)
+    ggufspec.validate(paths[2])
+    assert sorted(opened) == sorted(map(str, paths))
+
+
+def test_the_readers_profile_looks_at_one_file(tmp_path: Path) -> None:
+    path = write_set(tmp_path)[0]
+    for other in tmp_path.glob("*-0000[23]-*"):
+        other.unlink()
+    report = ggufspec.validate(path, "ggml")
+    assert (report.verdict, report.findings) == ("valid", ())
+
+
+def test_bytes_have_no_neighbours(tmp_path: Path) -> None:
+    data = write_set(tmp_path)[0].read_bytes()
+    report = ggufspec.validate(data)
+    assert report.ok
+    assert "GG0811" in [finding.rule for finding in report.findings]
