@@ -21,6 +21,7 @@ from .scalars import Scalar
 from .schema import check_schema
 from .source import Source
 from .tables import Table
+from .validity import place_of
 
 _PAD = re.compile(r"^pad\d*$")
 _BINDING = re.compile(r"\s*([a-z][a-z0-9_]*)\s*=\s*([0-9]{1,5})\s*")
@@ -72,6 +73,7 @@ class _Reader:
         derived = tuple(self._derived(item, regions, fields) for item in block.derived)
         kind = self._build(block, prefix, suffix, regions, derived)
         prove(kind, self.source)
+        self._check_valid(kind)
         return kind
 
     def _check_status(self, status: str) -> None:
@@ -302,6 +304,17 @@ class _Reader:
                     self.source.fail(here, f"{name} is a float; finite({name}) is asked")
             nodes.append(node)
         return tuple(nodes)
+
+    def _check_valid(self, kind: BlockType) -> None:
+        """Blocks, rows and tensors are looked at one by one, not one against the other."""
+        for region in kind.regions:
+            for number, node in enumerate(region.valid):
+                if place_of(node, kind.prefix, kind.suffix) is None:
+                    self.source.fail(
+                        ("valid", number),
+                        "a condition looks at what is stored in a block, once a row, or once a "
+                        "tensor, and at one of these",
+                    )
 
     def _values(self, codes: Sequence[Code], fields: Mapping[str, Field]) -> dict[str, E.Node]:
         """The names that formulas may use: single fields and codes."""

@@ -15,7 +15,11 @@ from .targets import TARGETS
 GENERATOR = "1"
 """The generator's own version: part of each header, raised when output changes meaning."""
 
-SUPPORT = {"c": ("dispatch.c", "dispatch.h", "kernel.h", "load.h", "simd.h", "types.h")}
+SUPPORT = {
+    "c": (
+        "check.c", "check.h", "dispatch.c", "dispatch.h", "kernel.h", "load.h", "simd.h", "types.h",
+    )
+}  # fmt: skip
 """Files of runtime/c that go along when a target is written into another project."""
 
 _COMMENTS = {".py": ("# ", ""), ".c": ("// ", ""), ".h": ("// ", ""), ".inc": ("// ", "")}

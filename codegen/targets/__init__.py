@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..architectures import outputs as architectures_outputs
 from ..container import outputs as container_outputs
 from ..dialects import outputs as dialects_outputs
+from ..kinds import outputs as kinds_outputs
 from ..metadata import outputs as metadata_outputs
 from ..output import Output
 from ..recipes import outputs as recipes_outputs
 from ..rules import outputs as rules_outputs
 from ..shards import outputs as shards_outputs
 from ..spec import Spec
+from ..tokenizers import outputs as tokenizers_outputs
 from .c import outputs as c_outputs
+from .fuzz import outputs as fuzz_outputs
 from .numpy import outputs as numpy_outputs
 from .quantizers import outputs as quantizers_outputs
 from .registry import outputs as registry_outputs
@@ -20,9 +24,12 @@ from .registry import outputs as registry_outputs
 Target = Callable[[Spec], list[Output]]
 
 TARGETS: Mapping[str, Target] = {
+    "architectures": architectures_outputs,
     "c": c_outputs,
     "container": container_outputs,
     "dialects": dialects_outputs,
+    "fuzz": fuzz_outputs,
+    "kinds": kinds_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
     "quantizers": quantizers_outputs,
@@ -30,4 +37,5 @@ TARGETS: Mapping[str, Target] = {
     "registry": registry_outputs,
     "rules": rules_outputs,
     "shards": shards_outputs,
+    "tokenizers": tokenizers_outputs,
 }

@@ -30,3 +30,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b = Blocks.zeros(len(codes["v"]), 2, order)
     b.store("f2", 0, [], codes["v"])
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_v = b.native("f2", 0, []).astype(np.float32)
+    return {
+        "finite(v)": ~np.isfinite(f_v).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(v)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(v)": np.array([0]),
+}

@@ -37,3 +37,27 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (4, 32), 0, 3)
     b.put("u1", 0, [(1, 0), (32, 1)], steps(6, [(4, -2), (1, 0)]), 2, c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    return {
+        "q <= 2": (~(_q(b) <= 2)).reshape(b.count, -1),
+    }
+
+
+def broken_tensor(b: Blocks) -> dict[str, Array]:
+    """Which values of what a tensor ends with break each condition: bool (count, values)."""
+    f_scale = b.native("f4", 0, [(1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(scale)": ~np.isfinite(f_scale).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("q <= 2",)
+
+
+PLACES: dict[str, Array] = {
+    "q <= 2": np.array([*range(0, 32), *range(0, 32), *range(0, 32), *range(0, 32)]),
+    "finite(scale)": np.array([0]),
+}

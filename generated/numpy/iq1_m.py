@@ -81,3 +81,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b.put("u2", 52, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4, c_dh >> 8)
     b.put("u2", 54, [(1, 0), (1, 0), (1, 0), (1, 0)], 12, 4, c_dh >> 12)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    c_dh = _dh(b)
+    return {
+        "finite(f16(dh))": ~np.isfinite(half(c_dh)).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(f16(dh))",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(f16(dh))": np.array([48]),
+}

@@ -59,3 +59,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_sc = shaped(codes, "sc", (8, 1, 1), 0, 15)
     b.put("u4", 6, [(8, 8), (1, 0), (1, 0)], 28, 4, c_sc)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 0, [(1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([0]),
+}

@@ -40,3 +40,18 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (2, 16), 0, 15)
     b.put("u1", 1, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4, c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    return {
+        "e != 255": (~(b.native("u1", 0, [(1, 0), (1, 0)]) != 255)).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("e != 255",)
+
+
+PLACES: dict[str, Array] = {
+    "e != 255": np.array([0]),
+}

@@ -46,3 +46,18 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (4, 2, 8), 0, 15)
     b.put("u1", 4, [(4, 8), (1, 0), (8, 1)], steps(0, [(1, 0), (2, 4), (1, 0)]), 4, c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    return {
+        "sc != 127": (~(_sc(b) != 127)).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("sc != 127",)
+
+
+PLACES: dict[str, Array] = {
+    "sc != 127": np.array([*range(0, 4)]),
+}

@@ -69,3 +69,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b.seal_trits(0, 24)
     b.seal_trits(24, 2)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 26, [(1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([26]),
+}

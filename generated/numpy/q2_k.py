@@ -62,3 +62,22 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (2, 4, 2, 16), 0, 3)
     b.put("u1", 16, [(2, 32), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (4, 2), (1, 0), (1, 0)]), 2, c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 80, [(1, 0), (1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    f_dmin = b.native("f2", 82, [(1, 0), (1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+        "finite(dmin)": ~np.isfinite(f_dmin).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)", "finite(dmin)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([80]),
+    "finite(dmin)": np.array([82]),
+}

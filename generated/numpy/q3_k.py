@@ -59,3 +59,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b.put("u1", 32, [(2, 32), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(1, 0), (2, 4), (2, 2), (1, 0), (1, 0)]), 2, c_q)
     b.put("u1", 0, [(1, 0), (1, 0), (1, 0), (2, 16), (16, 1)], steps(0, [(2, 4), (2, 2), (2, 1), (1, 0), (1, 0)]), 1, c_q >> 2)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 108, [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([108]),
+}

@@ -47,3 +47,22 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b.put("u1", 8, [(1, 0), (16, 1)], steps(0, [(2, 4), (1, 0)]), 4, c_q)
     b.put("u4", 4, [(1, 0), (1, 0)], steps(0, [(2, 16), (16, 1)]), 1, c_q >> 4)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 0, [(1, 0), (1, 0)]).astype(np.float32)
+    f_m = b.native("f2", 2, [(1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+        "finite(m)": ~np.isfinite(f_m).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)", "finite(m)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([0]),
+    "finite(m)": np.array([2]),
+}

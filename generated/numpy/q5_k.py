@@ -85,3 +85,22 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     b.put("u1", 48, [(2, 64), (2, 32), (1, 0), (32, 1)], steps(0, [(1, 0), (1, 0), (2, 4), (1, 0)]), 4, c_q)
     b.put("u1", 16, [(1, 0), (1, 0), (1, 0), (32, 1)], steps(0, [(2, 4), (2, 2), (2, 1), (1, 0)]), 1, c_q >> 4)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 0, [(1, 0), (1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    f_dmin = b.native("f2", 2, [(1, 0), (1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+        "finite(dmin)": ~np.isfinite(f_dmin).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)", "finite(dmin)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([0]),
+    "finite(dmin)": np.array([2]),
+}

@@ -39,3 +39,19 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (32,), -128, 127)
     b.store("i1", 2, [(32, 1)], c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 0, [(1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([0]),
+}

@@ -39,3 +39,21 @@ def pack(codes: Mapping[str, Array], order: str = "<") -> Array:
     c_q = shaped(codes, "q", (2, 4, 32), 0, 3)
     b.put("u1", 0, [(2, 32), (1, 0), (32, 1)], steps(0, [(1, 0), (4, 2), (1, 0)]), 2, c_q)
     return b.data
+
+
+def broken_block(b: Blocks) -> dict[str, Array]:
+    """Which values of a block break each condition: bool (count, values)."""
+    f_d = b.native("f2", 64, [(1, 0), (1, 0), (1, 0)]).astype(np.float32)
+    return {
+        "finite(d)": ~np.isfinite(f_d).reshape(b.count, -1),
+        "q <= 2": (~(_q(b) <= 2)).reshape(b.count, -1),
+    }
+
+
+CONDITIONS: tuple[str, ...] = ("finite(d)", "q <= 2",)
+
+
+PLACES: dict[str, Array] = {
+    "finite(d)": np.array([64]),
+    "q <= 2": np.array([*range(0, 32), *range(0, 32), *range(0, 32), *range(0, 64), *range(32, 64), *range(32, 64), *range(32, 64)]),
+}

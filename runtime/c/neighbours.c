@@ -9,6 +9,7 @@
 
 #if defined(_WIN32)
 #include <windows.h>
+#undef near /* which it defines as nothing */
 static SRWLOCK building = SRWLOCK_INIT;
 #define LOCK() AcquireSRWLockExclusive(&building)
 #define UNLOCK() ReleaseSRWLockExclusive(&building)
@@ -46,14 +47,15 @@ static void half_distances(const ggufspec_grid *g, int shift, uint8_t *rows) {
         }
 }
 
-typedef uint8_t bytes __attribute__((vector_size(16), may_alias));
+typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* The smallest distance from `from` on. */
 static int smallest(const bytes *distance, int vectors, int from) {
     const bytes least_wanted = (uint8_t)from - (bytes){0};
     bytes least = ~(bytes){0};
     for (int i = 0; i < vectors; i++) {
-        const bytes d = distance[i] | (bytes)(distance[i] < least_wanted), less = (bytes)(d < least);
+        const bytes d = distance[i] | (bytes)(distance[i] < least_wanted);
+        const bytes less = (bytes)(d < least);
         least = (d & less) | (least & ~less);
     }
     int found = least[0];

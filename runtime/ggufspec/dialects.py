@@ -28,9 +28,12 @@ class Dialect:
         return self.kinds.get(number) or types.by_id(number)
 
     def sizes(self) -> list[TypeInfo]:
-        """The sizes of all types under their numbers, as a scan takes them."""
+        """The sizes of all types under their numbers, as a scan takes them.
+
+        A type of which the name alone is known has none, and its number is unknown to a scan.
+        """
         of_ggml = [kind.info for kind in types.values() if kind.id is not None]
-        mine = [kind.info._replace(id=number) for number, kind in self.kinds.items()]
+        mine = [k.info._replace(id=number) for number, k in self.kinds.items() if k.elements]
         return [info for info in of_ggml if info.id not in self.kinds] + mine
 
 

@@ -29,6 +29,8 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="tables for a README")
     options = parser.parse_args()
     parts = options.part or PARTS
+    # Before their libraries are loaded: ggml and libgguf make tables on all threads.
+    os.environ["OMP_NUM_THREADS"] = "1"
     wanted = [name for name in options.types.split(",") if name]
     unknown = set(wanted) - set(types)
     if unknown:
@@ -54,7 +56,8 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
-    found = dict(map(str.strip, line.split(":", 1)) for line in reversed(lines) if ":" in line)
+    pairs = (line.partition(":") for line in reversed(lines))
+    found = {key.strip(): value.strip() for key, _, value in pairs}
     name = found.get("model name", platform.machine())
     details = [f"{key} {found[key]}" for key in ("cpu family", "model") if key in found]
     return f"{name} ({', '.join(details)})" if details else name

@@ -119,17 +119,17 @@ def run(chosen: Sequence[TensorType], *, markdown: bool) -> None:
     results = [
         _measured(kind, weighted)
         for kind in wanted
-        for weighted, recipe in enumerate(_recipes(kind))
-        if recipe
+        for weighted in (False, True)
+        if _recipe(kind, weighted)
     ]
     _compare_with_newer(results)
     _table(results, markdown)
     _verdict(results)
 
 
-def _recipes(kind: TensorType) -> tuple[object, object]:
+def _recipe(kind: TensorType, weighted: bool) -> object:
     quantizer = QUANTIZERS[kind.name]
-    return quantizer.plain, quantizer.weighted
+    return quantizer.weighted if weighted else quantizer.plain
 
 
 def _prepare(wanted: Sequence[TensorType], markdown: bool) -> None:
@@ -138,18 +138,20 @@ def _prepare(wanted: Sequence[TensorType], markdown: bool) -> None:
     rows = []
     for kind in wanted:
         work = E.made(kind, x, x[0])
-        seconds = [_seconds(step) for step in (*_first_steps(kind, work),)]
+        seconds = [_seconds(step, ALONE) for step in _first_steps(kind, work)]
         if max(seconds) > WORTH_TELLING:
             rows.append([kind.name, *(f"{value:.2f}" for value in seconds)])
     if rows:
         heads = ["type", *CONTENDERS]
-        show("First use, which makes tables: seconds", heads, rows, markdown=markdown)
+        show("First use, which makes tables: seconds of one thread", heads, rows, markdown=markdown)
 
 
 def _first_steps(kind: TensorType, work: E.Work) -> Iterator[Callable[[], object]]:
     """What makes the tables, in the order of the contenders."""
+    number = kind.id
+    assert number is not None
     yield E.ours(work) or (lambda: None)
-    yield lambda: oracle.prepare(kind.id)
+    yield lambda: oracle.prepare(number)
     yield lambda: E.libgguf(work)
 
 

@@ -150,7 +150,7 @@ def test_prune_layers(run: Run, llama: Path, tmp_path: Path, prune: str) -> None
         assert len(file.tensors) == 3 + 9 * len(left)
 
 
-@pytest.mark.parametrize("cuts", [(3, 20), (0, 5), (30,)], ids=str)
+@pytest.mark.parametrize("cuts", [(3, 20), (0, 5), (30,), (4, 4, 9)], ids=str)
 def test_keep_split(run: Run, tmp_path: Path, cuts: tuple[int, ...]) -> None:
     first = models.write_set(tmp_path / "in", models.llama(), models.metadata(), *cuts)
     whole = tmp_path / "whole.gguf"

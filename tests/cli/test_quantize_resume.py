@@ -16,6 +16,7 @@ import pytest
 
 import ggufspec
 from ggufspec.files.atomic import SUFFIX
+from support import models
 
 from .conftest import command_line
 
@@ -130,7 +131,9 @@ def state(out: Path) -> Any:
     return json.loads(out.with_name(out.name + ".partial.json").read_text())
 
 
-@pytest.mark.parametrize("damage", ["flip", "cut", "front", "no note", "broken note", "longer"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "cut", "front", "no note", "broken note", "wild note", "longer"]
+)
 def test_only_what_the_bytes_confirm_is_believed(
     run: Run, sample: Path, whole: bytes, tmp_path: Path, damage: str
 ) -> None:
@@ -149,6 +152,10 @@ def test_only_what_the_bytes_confirm_is_believed(
             note.unlink()
         case "broken note":
             note.write_text('{"tensors": [{"name"')
+        case "wild note":
+            wild = state(out)
+            wild["tensors"][5]["offset"] = -7
+            note.write_text(json.dumps(wild))
         case "longer":
             data += bytes(1000)
     partial.write_bytes(data)
@@ -273,3 +280,35 @@ def test_output_that_appears_meanwhile_stays(
     out.unlink()
     with ggufspec.open(kept) as file:
         assert len(file.tensors) == 39
+
+
+@pytest.mark.parametrize("stop", [1, 9, 25, 47])
+def test_sets_and_several_types_go_on_together(
+    run: Run, tmp_path: Path, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of four files goes on from where it was."""
+    from ggufspec.files.writer import Writer
+
+    first = models.write_set(tmp_path / "in", models.llama(), models.metadata(), 13)
+    words = ("quantize", first, "--keep-split", "--resume")
+    assert run(*words[:3], tmp_path / "whole-{type}", "Q4_K_M,Q8_0").code == 0
+    feed, left = Writer.feed, [stop]
+
+    def stopping(self: Any, data: Any) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise KeyboardInterrupt
+        feed(self, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Writer, "feed", stopping)
+        result = run(*words, tmp_path / "out-{type}", "Q4_K_M,Q8_0")
+    assert result.code == 130
+    assert "the same command goes on" in result.err
+    assert not list(tmp_path.glob("out-*.gguf"))
+    assert run(*words, tmp_path / "out-{type}", "Q4_K_M,Q8_0").code == 0
+    made = sorted(tmp_path.glob("out-*"))
+    assert len(made) == 4
+    for path in made:
+        other = path.with_name(path.name.replace("out", "whole"))
+        assert path.read_bytes() == other.read_bytes()

@@ -93,6 +93,17 @@ def test_types() -> None:
     ]
 
 
+def test_types_of_known_size() -> None:
+    """What nothing describes is shown with its sizes."""
+    shown = run("types", "iq4_ks")
+    assert "IQ4_KS (id 144 of ik_llama.cpp)" in shown
+    assert "256 weights in 136 bytes, 4 bytes in front of each row" in shown
+    assert "nothing says what it stores" in run("types", "TL1")
+    (record,) = run_json("types", "IQ4_KS")
+    assert (record["dialect"], record["bytes"], record["row_prefix"]) == ("ik_llama.cpp", 136, 4)
+    assert "there is no type" in run("types", "IQ4_KX", code=2)
+
+
 def test_own_types_decode(own: Path, tmp_path: Path) -> None:
     """Types of a folder of one's own: sizes, names and values, through NumPy made in memory."""
     size = 19 * 10 + 4

@@ -199,6 +199,18 @@ def test_stated_dialect_is_taken_at_its_word() -> None:
         ggufspec.open(one_of(42, "STQ1_0", 2048, 4), dialect="ggml")
 
 
+def test_types_of_which_the_name_is_known() -> None:
+    """Under the dialect that names them they have a name, and the size up to the next tensor."""
+    data = model([Entry("w", [64, 4], 38, bytes(100)), plain("z")])
+    with ggufspec.open(data) as f:
+        assert (f.dialect, f.tensors["w"].type) == ("ggml", "IQ4_NL_8_8")
+    with ggufspec.open(data, dialect="bitnet.cpp") as f:
+        assert (f.tensors["w"].type, f.tensors["w"].nbytes) == ("TL1", 128)
+        with pytest.raises(GGUFError, match="nothing says how"):
+            f.tensors["w"].dequantize()
+    assert ggufspec.validate(data, dialect="bitnet.cpp").verdict == "unsupported"
+
+
 def test_profiles_that_speak_of_ggml_alone() -> None:
     """Under ``ggml`` and ``spec`` nothing is inferred; a named dialect holds everywhere."""
     version = V3.pair("general.quantization_version", crafted.UINT32, V3.u32(2))

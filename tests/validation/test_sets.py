@@ -70,6 +70,11 @@ WRONG: dict[str, tuple[dict[int, dict[str, Any]], list[tuple[str, str]]]] = {
         {1: {"split.no": Value("UINT16", 2)}, 2: {"split.no": Value("UINT16", 1)}},
         [("GG0804", "00002"), ("GG0804", "00003")],
     ),
+    "other value": ({2: {"general.architecture": "qwen2"}}, [("GG0812", "00003")]),
+    "other type": (
+        {0: {"a.b": Value("UINT32", 1)}, 1: {"a.b": Value("INT32", 1)}},
+        [("GG0812", "00002")],
+    ),
     "all at once": (
         {1: {"split.no": Value("UINT16", 2), "version": 2}, 2: {"split.count": Value("INT8", 9)}},
         [("GG0804", "00002"), ("GG0808", "00002"), ("GG0805", "00003")],
@@ -87,10 +92,20 @@ def test_what_does_not_belong(wrong: str, tmp_path: Path) -> None:
     for finding in report.findings:
         if finding.offset is not None:
             assert finding.offset < (tmp_path / finding.file).stat().st_size
+    if expected[0][0] == "GG0812":  # which `open` does not look for
+        return
     # what opens a set refuses the same one
     with pytest.raises(ggufspec.GGUFError) as caught:
         ggufspec.open(paths[0])
     assert caught.value.code in {rule for rule, _ in expected}
+
+
+def test_keys_that_nobody_looks_at(tmp_path: Path) -> None:
+    own = {"tokenizer.chat_template": "x", "a.b": "y", "general.architecture": "llama"}
+    report = ggufspec.validate(write_set(tmp_path, {2: own})[0], checks=["structure"])
+    [finding] = report.findings
+    assert (finding.rule, finding.file) == ("GG0813", "model-00003-of-00003.gguf")
+    assert "2 keys that the first file lacks, tokenizer.chat_template among" in finding.message
 
 
 def test_missing_files(tmp_path: Path) -> None:

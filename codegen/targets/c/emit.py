@@ -12,7 +12,7 @@ from ...model import BlockType, Field
 from ...output import Output
 from ...picture import code_line
 from ...spec import Spec
-from . import packing, portable, tables, wide
+from . import checks, packing, portable, tables, wide
 from .tables import CTable
 
 _FRAMES = jinja2.Environment(
@@ -33,11 +33,13 @@ def outputs(spec: Spec) -> list[Output]:
     shared = tables.collect(spec.tables, spec.scalars, derived)
     table_files = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
     names = [kind.name.lower() for kind in spec.layouts]
+    found = [checks.check(kind) for kind in spec.layouts]
     made += [
         _output("tables.h", "tables.h.j2", table_files, tables=shared),
         _output("tables.c", "tables.c.j2", table_files, tables=shared),
         _output("kernels.h", "kernels.h.j2", every, names=names),
         _output("kernels.c", "kernels.c.j2", every, names=names),
+        _output("kernels_check.c", "kernels_check.c.j2", [*table_files, *every], checks=found),
         _output("types.c", "types.c.j2", every, types=[_entry(kind) for kind in spec.layouts]),
     ]
     return made

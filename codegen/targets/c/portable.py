@@ -17,13 +17,13 @@ def dequantize(kind: BlockType) -> str:
     for region in kind.regions:
         if len(kind.regions) > 1:
             body.open("")
-        _Loops(kind, region, body).run()
+        Loops(kind, region, body).run()
         if len(kind.regions) > 1:
             body.close()
     return body.text()
 
 
-class _Loops:
+class Loops:
     """One region: a loop an axis, every value as far out as its axes allow.
 
     Outer axes that appear in a shift, a digit or a case are unrolled instead: constants shift
@@ -36,7 +36,7 @@ class _Loops:
         self.body = body
         self.lets = {let.name: let.expr for let in region.decode}
         self.pointers = {f.name: "row" for f in kind.prefix} | {f.name: "tail" for f in kind.suffix}
-        self.unrolled = _needed(region) - {axis for axis, _ in region.order[-1:]}
+        self.unrolled = shifting_axes(region) - {axis for axis, _ in region.order[-1:]}
         self.fixed: dict[str, int] = {}
 
     def run(self) -> None:
@@ -44,8 +44,7 @@ class _Loops:
 
     def descend(self, order: tuple[tuple[str, int], ...]) -> None:
         if not order:
-            place = Affine(self.region.start) + row_major(self.region.order)
-            self.body.line(f"dst[{self.at(place)}] = {self.value(self.region.x)};")
+            self.leaf()
             return
         (axis, extent), *inner = order
         if axis in self.unrolled:
@@ -56,6 +55,11 @@ class _Loops:
             return
         with self.body.loops([(axis, extent)], rolled=not inner and extent <= 16):
             self.descend(tuple(inner))
+
+    def leaf(self) -> None:
+        """What is done for each value, innermost."""
+        place = Affine(self.region.start) + row_major(self.region.order)
+        self.body.line(f"dst[{self.at(place)}] = {self.value(self.region.x)};")
 
     def at(self, affine: Affine) -> str:
         return index(affine.fix(self.fixed))
@@ -107,6 +111,13 @@ class _Loops:
         return f"table_{name}[{shape[1]} * {row} + {self.at(column)}]"
 
     def code(self, code: Code) -> str:
+        text = self.stored_code(code)
+        if code.is_float and code.scalar:
+            return S.as_float(code.scalar, text, lane=True)
+        return text
+
+    def stored_code(self, code: Code) -> str:
+        """A code as it is stored: of a float its bits."""
         *rest, last = [
             (self.condition(case), self.joined(case, code))
             for case in code.cases
@@ -115,8 +126,6 @@ class _Loops:
         text = last[1]
         for condition, value in reversed(rest):
             text = f"{condition} ? {value} : {text}"
-        if code.is_float and code.scalar:
-            return S.as_float(code.scalar, text, lane=True)
         return text
 
     def condition(self, case: Case) -> str:
@@ -149,7 +158,7 @@ class _Loops:
         return replace(piece, word=word, shift=piece.shift.fix(self.fixed))
 
 
-def _needed(region: Region) -> set[str]:
+def shifting_axes(region: Region) -> set[str]:
     """Axes in shifts, digits and cases."""
     needed: set[str] = set()
     for case in (case for code in region.codes for case in code.cases):

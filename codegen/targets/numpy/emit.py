@@ -14,6 +14,7 @@ from ...scalars import Scalar
 from ...spec import Spec
 from ...tables import Table
 from . import expressions as X
+from .validity import broken
 
 TABLES = "ggufspec.generated.numpy.tables"
 
@@ -59,6 +60,7 @@ def tables_module(tables: Mapping[str, Table], scalars: Mapping[str, Scalar]) ->
 def _nodes(kind: BlockType) -> list[E.Node]:
     found: list[E.Node] = []
     pending = [let.expr for region in kind.regions for let in region.decode]
+    pending += [node for region in kind.regions for node in region.valid]
     while pending:
         node = pending.pop()
         found.append(node)
@@ -84,7 +86,7 @@ def module(kind: BlockType, tables: str = TABLES) -> str:
         for number, region in enumerate(kind.regions)
         for code in region.codes
     ]
-    body = "\n\n".join([*bodies, _dequantize(kind), _unpack(kind), _pack(kind)])
+    body = "\n\n".join([*bodies, _dequantize(kind), _unpack(kind), _pack(kind), *broken(kind)])
     return f'"""{kind.name}: {kind.doc}."""\n\n{_imports(kind, body, tables)}\n\n{body}'
 
 
@@ -105,10 +107,6 @@ def _imports(kind: BlockType, body: str, tables: str) -> str:
 # ---- codes
 
 
-def _reader(kind: BlockType, code: Code, number: int) -> str:
-    return f"_{code.name}" if len(kind.regions) == 1 else f"_{code.name}{number}"
-
-
 def _dtype(code: Code) -> str:
     if code.is_float and code.scalar:
         return f'"{X.kind(code.scalar)}"'
@@ -116,7 +114,7 @@ def _dtype(code: Code) -> str:
 
 
 def _code(region: Region, code: Code, number: int, kind: BlockType) -> str:
-    head = f"# {code_line(code)}\ndef {_reader(kind, code, number)}(b: Blocks) -> Array:\n"
+    head = f"# {code_line(code)}\ndef {X.reader(kind, code, number)}(b: Blocks) -> Array:\n"
     if len(code.cases) == 1 and not code.cases[0].fixed:
         return f"{head}    return {_join(region, code, code.cases[0])}\n"
     shape = ", ".join(str(n if axis in code.axes else 1) for axis, n in region.order)
@@ -205,7 +203,7 @@ def _code_values(kind: BlockType, region: Region, number: int) -> list[str]:
     lines = []
     for code in region.codes:
         if code.name in used:
-            value = f"{_reader(kind, code, number)}(b)"
+            value = f"{X.reader(kind, code, number)}(b)"
             if code.is_float and code.scalar:
                 value = X.as_float(code.scalar, value)
             lines.append(f"    c_{code.name} = {value}")
@@ -259,10 +257,10 @@ def _unpacked(kind: BlockType, name: str) -> list[str]:
     if len(kind.regions) == 1:
         _, region, code = pieces[0]
         shape = ", ".join(map(str, ["b.count", *_shape(region, code)]))
-        return [f'        "{name}": {_reader(kind, code, 0)}(b).reshape({shape}),']
+        return [f'        "{name}": {X.reader(kind, code, 0)}(b).reshape({shape}),']
     lines = [f'        "{name}": np.concatenate(', "            ["]
     for number, _, code in pieces:
-        lines.append(f"                {_reader(kind, code, number)}(b).reshape(b.count, -1),")
+        lines.append(f"                {X.reader(kind, code, number)}(b).reshape(b.count, -1),")
     return [*lines, "            ],", "            axis=1,", "        ),"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import expr as E
-from ...model import Region
+from ...model import BlockType, Code, Region
 from ...scalars import Scalar
 
 INT_KINDS = ((0, 255, "np.uint8"), (-128, 127, "np.int8"), (0, 65535, "np.uint16"),
@@ -47,6 +47,11 @@ def axes(region: Region, coefficients: dict[str, int], fixed: frozenset[str] = f
         for axis, extent in region.order
     ]
     return f"[{', '.join(parts)}]"
+
+
+def reader(kind: BlockType, code: Code, number: int) -> str:
+    """The function that reads a code of the region with a number."""
+    return f"_{code.name}" if len(kind.regions) == 1 else f"_{code.name}{number}"
 
 
 def let(node: E.Node, region: Region) -> str:

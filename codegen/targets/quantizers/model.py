@@ -349,6 +349,10 @@ def _grid_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
         reader.fail(("codes", "signs"), "is not 7 or 8 bits for 8 elements")
     if len(grid.codes) != reader.top("row") + 1:
         reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
+    if (levels, grid.length) not in {(3, 8), (8, 4)} or elements != 256 or sub_blocks % 8:
+        reader.fail((), "there is no search for such groups, levels or sub-blocks")
+    if 2 * entry["trials"]["reach"] + 1 > {3: 24, 8: 32}[levels]:
+        reader.fail((), "there is no room for so many trials")
     rule, mean = entry["weights"], entry.get("mean_square", {})
     if (rule == "square") != (not mean) or (rule == "square_plus_mean") != ("share" in mean):
         reader.fail((), f"weights {rule} with mean_square {mean or 'missing'}")
@@ -384,6 +388,8 @@ def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
     if reader.array("row").count * grid.length != elements:
         reader.fail(("codes", "row"), f"rows of {grid.length} do not make {elements} elements")
     sub_blocks, shifts = reader.array("sub_scale").count, reader.array("shift").count
+    if grid.length != 8 or sub_blocks % 8 or elements // sub_blocks not in {16, 32}:
+        reader.fail((), "sub-blocks are 8, 16, ... of 16 or 32 elements, rows are of 8")
     if {"spans": sub_blocks, "totals": 2 * sub_blocks}[entry["sums"]] != shifts:
         reader.fail((), f"sums {entry['sums']} with {shifts} shifts for {sub_blocks} sub-blocks")
     size: Constants = {

@@ -87,32 +87,38 @@ static inline int32_t eight_nearest_of_all(const ggufspec_grid *grid,
 static inline __m256 eight_distances(const __m256 *terms, const uint16_t *near) {
     const __m256i codes = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)near));
     __m256 sum = _mm256_permutevar8x32_ps(terms[0], codes);
-    for (int j = 1; j < 4; j++)
-        sum = _mm256_add_ps(sum, _mm256_permutevar8x32_ps(terms[j], _mm256_srli_epi32(codes, 3 * j)));
+    for (int j = 1; j < 4; j++) {
+        const __m256i levels = _mm256_srli_epi32(codes, 3 * j);
+        sum = _mm256_add_ps(sum, _mm256_permutevar8x32_ps(terms[j], levels));
+    }
     return sum;
 }
 
-/* The lanes that hold the least of `all`, a bit each. */
-static inline unsigned eight_least(__m256 v, __m256 all) {
-    all = _mm256_min_ps(all, _mm256_permute2f128_ps(all, all, 1));
-    all = _mm256_min_ps(all, _mm256_permute_ps(all, 0x4e));
-    all = _mm256_min_ps(all, _mm256_permute_ps(all, 0xb1));
-    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, all, _CMP_EQ_OQ));
+/* The least of all lanes, in each. */
+static inline __m256 eight_least(__m256 v) {
+    v = _mm256_min_ps(v, _mm256_permute2f128_ps(v, v, 1));
+    v = _mm256_min_ps(v, _mm256_permute_ps(v, 0x4e));
+    return _mm256_min_ps(v, _mm256_permute_ps(v, 0xb1));
 }
 
-/* The first of the nearest of `vectors` of neighbours. */
+static inline uint32_t eight_equal(__m256 a, __m256 b) {
+    return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_EQ_OQ));
+}
+
+/* The first of the nearest of `vectors` of neighbours; any if a distance is no number. */
 static inline int32_t eight_nearest(const __m256 *terms, const uint16_t *near, uint32_t vectors) {
     const __m256 first = eight_distances(terms, near);
-    /* A last bit for what is no number. */
-    if (__builtin_expect(vectors == 1, 1)) return near[__builtin_ctz(eight_least(first, first) | 128)];
-    __m256 all = first;
+    if (__builtin_expect(vectors == 1, 1))
+        return near[__builtin_ctz(eight_equal(first, eight_least(first)) | 0x80)];
+    __m256 least = first;
     for (uint32_t v = 1; v < vectors; v++)
-        all = _mm256_min_ps(all, eight_distances(terms, near + 8 * v));
-    for (uint32_t v = 0; v < vectors; v++) {
-        const unsigned found = eight_least(eight_distances(terms, near + 8 * v), all);
-        if (found) return near[8 * v + (uint32_t)__builtin_ctz(found)];
+        least = _mm256_min_ps(least, eight_distances(terms, near + NEIGHBOURS_TOGETHER * v));
+    least = eight_least(least);
+    for (uint32_t v = 0; v < vectors; v++, near += NEIGHBOURS_TOGETHER) {
+        const uint32_t equal = eight_equal(eight_distances(terms, near), least);
+        if (equal) return near[__builtin_ctz(equal)];
     }
-    return near[0];
+    return near[-1];
 }
 
 #endif

@@ -15,11 +15,12 @@ enum {
     THREE_GROUPS = 32, /* of 8 elements */
     THREE_GROUP_VECTORS = THREE_GROUPS / LANES,
     THREE_SUB_VECTORS = MOST_SUB_BLOCKS / LANES, /* at most */
-    THREE_TRIALS = 19,                           /* at most */
+    THREE_TRIALS = 24,                           /* at most */
+    THREE_ROOM = THREE_TRIALS + 8,               /* for so many and a vector that begins in them */
     THREE_NEAR = 1024,                           /* neighbours at most */
 };
 
-/* Beyond this many steps of two a rounded level may have wrapped. */
+/* Farther from 0 in steps a rounded level may have wrapped. */
 #define THREE_FAR 0x1p21f
 /* Closer to the border between two levels rounding may decide which of them is nearer. */
 #define THREE_CLEAR 0x1p-16f
@@ -27,15 +28,15 @@ enum {
 /* A block. Its sub-blocks are the lanes of n vectors: element e of them is x[e * n ..], and
  * group g is square[g * n ..]. */
 typedef struct {
-    lanes x[THREE_VECTORS], w[THREE_VECTORS], wx[THREE_VECTORS]; /* magnitudes, weights */
-    lanes first[THREE_SUB_VECTORS], most[THREE_SUB_VECTORS];     /* first scale, what steps are of */
-    ilanes live[THREE_SUB_VECTORS];
+    lanes x[THREE_VECTORS], w[THREE_VECTORS], wx[THREE_VECTORS]; /* magnitudes, weights, w * x */
+    lanes largest[THREE_SUB_VECTORS];                            /* of all magnitudes */
+    lanes first[THREE_SUB_VECTORS], most[THREE_SUB_VECTORS]; /* first scale, what trials divide */
+    ilanes live[THREE_SUB_VECTORS];                          /* not empty */
     ilanes signs[THREE_GROUP_VECTORS];
-    ilanes sure[THREE_GROUP_VECTORS]; /* a sum's error is small against the sum */
-    /* Elements in order, the roots of their weights, and the sum of root * x * x by group. */
+    lanes square[THREE_GROUP_VECTORS]; /* the sum of root * x * x */
+    ilanes sure[THREE_GROUP_VECTORS];  /* in sums of such nothing underflows that matters */
+    /* Magnitudes in order, and the roots of their weights. */
     float flat[THREE_ELEMENTS] GGUFSPEC_ALIGNED, root[THREE_ELEMENTS] GGUFSPEC_ALIGNED;
-    lanes square[THREE_GROUP_VECTORS];
-    float bound; /* the largest magnitude in steps */
 } three_block;
 
 GGUFSPEC_STRATEGY int three_vectors(const grid_search_constants *k) { return k->sub_blocks / LANES; }
@@ -72,6 +73,8 @@ static inline ilanes load_ints(const int32_t *p) {
     memcpy(&v, p, sizeof v);
     return v;
 }
+
+static inline void store_ints(int32_t *p, ilanes v) { memcpy(p, &v, sizeof v); }
 
 static inline int three_level(int32_t code, int i) { return code >> 2 * i & 3; }
 
@@ -212,7 +215,7 @@ static inline void three_lines_of(const ggufspec_neighbours *near, const three_t
         const ilanes c = three_load(codes + i);
         store_lanes(lines->a + i, three_sums(a, c));
         store_lanes(lines->b + i, three_sums(b, c));
-        memcpy(lines->code + i, &c, sizeof c);
+        store_ints(lines->code + i, c);
         last = last << LANES | mask_bits(c == codes[count - 1]);
     }
     /* The last one fills the vector. */
@@ -238,12 +241,10 @@ static inline ilanes three_lowest(const three_lines *lines, lanes steps, lanes s
     return code;
 }
 
-enum { THREE_ROOM = 32 }; /* for trials, LANES more than there are */
-
 /* A group of a block, its trials and its codes at them. */
 typedef struct {
     const float *x, *root;
-    float square; /* the sum of root * x * x */
+    float square;
     int sure;
     const float *steps, *scale;
     int32_t *code;
@@ -262,7 +263,7 @@ static inline void three_run(const ggufspec_grid *grid, const ggufspec_neighbour
             uint32_t some;
             const ilanes code = three_lowest(&lines, load_lanes(g->steps + t),
                                              load_lanes(g->scale + t), g->square, &some);
-            memcpy(g->code + t, &code, sizeof code);
+            store_ints(g->code + t, code);
             unsure |= some << t;
         }
     }
@@ -274,7 +275,16 @@ static inline void three_run(const ggufspec_grid *grid, const ggufspec_neighbour
 
 /* ---- levels */
 
-/* The codes of all groups at so many steps. */
+/* Whether rounding may wrap at so many steps, in sub-blocks of the mask. */
+GGUFSPEC_STRATEGY int three_wild(const grid_search_constants *k, const three_block *b,
+                                 const lanes *steps, const ilanes *mask) {
+    uint32_t far = 0;
+    for (int v = 0; v < three_vectors(k); v++)
+        far |= mask_bits(mask[v] & ~(b->largest[v] * steps[v] < THREE_FAR));
+    return far != 0;
+}
+
+/* The codes of all groups at so many steps: a level is (steps * x - 1) / 2, rounded. */
 GGUFSPEC_STRATEGY void three_codes(const grid_search_constants *k, const three_block *b,
                                    const lanes *steps, int wild, ilanes *code) {
     const int n = three_vectors(k);
@@ -300,7 +310,7 @@ GGUFSPEC_STRATEGY void three_fit(const grid_search_constants *k, const three_blo
     const int n = three_vectors(k);
     static const float odd[4] GGUFSPEC_ALIGNED = {1, 3, 5, 7};
     for (int v = 0; v < n; v++) xq[v] = q2[v] = each(0);
-    for (int e = 0; e < 8 * k->length / 8; e++)
+    for (int e = 0; e < k->length; e++)
         for (int v = 0; v < n; v++) {
             const int at = e * n + v;
             const lanes q = three_pick(odd, code[e / 8 * n + v] >> 2 * (e % 8));
@@ -311,9 +321,11 @@ GGUFSPEC_STRATEGY void three_fit(const grid_search_constants *k, const three_blo
 
 /* ---- blocks */
 
-/* Lane i of x[0], x[stride], ... in order at flat[i * room]; up to `count`, and some more. */
-GGUFSPEC_STRATEGY void three_turn(const lanes *x, int stride, int count, float *flat, int room) {
-    for (int e = 0; e < count; e += LANES) {
+/* Lane i of the `count` vectors x[0], x[stride], ... in order at flat[i * room], the last of them
+ * again and again up to `fill`. */
+GGUFSPEC_STRATEGY void three_turn(const lanes *x, int stride, int count, int fill, float *flat,
+                                  int room) {
+    for (int e = 0; e < fill; e += LANES) {
         const float *rows[LANES];
         lanes out[LANES];
         for (int i = 0; i < LANES; i++)
@@ -377,8 +389,9 @@ GGUFSPEC_STRATEGY void three_begin(const grid_search_constants *k, const float *
         root[i] = square_root(b->w[i]);
     }
     for (int v = 0; v < n; v++) {
-        three_turn(b->x + v, n, k->length, b->flat + v * LANES * k->length, k->length);
-        three_turn(root + v, n, k->length, b->root + v * LANES * k->length, k->length);
+        const int at = v * LANES * k->length;
+        three_turn(b->x + v, n, k->length, k->length, b->flat + at, k->length);
+        three_turn(root + v, n, k->length, k->length, b->root + at, k->length);
     }
     for (int g = 0; g < k->length / 8; g++)
         for (int v = 0; v < n; v++) {
@@ -391,13 +404,13 @@ GGUFSPEC_STRATEGY void three_begin(const grid_search_constants *k, const float *
             b->square[g * n + v] = square;
             b->sure[g * n + v] = (square > each(1e-20f)) & (square + sum < each(1e20f));
         }
-    b->bound = 0;
     for (int v = 0; v < n; v++) {
-        lanes most = b->x[v], bound = magnitude(most);
+        lanes most = b->x[v], all = magnitude(most);
         for (int e = 1; e < k->length; e++) {
             most = higher(most, b->x[e * n + v]);
-            bound = higher(bound, magnitude(b->x[e * n + v]));
+            all = higher(all, magnitude(b->x[e * n + v]));
         }
+        b->largest[v] = all;
         b->live[v] = ~((most == 0) | (most < k->empty));
         b->first[v] = most / (float)(2 * k->levels - 1);
         if (k->first_top) {
@@ -412,24 +425,19 @@ GGUFSPEC_STRATEGY void three_begin(const grid_search_constants *k, const float *
             b->live[v] &= ~(most <= 0);
         }
         b->most[v] = most;
-        const lanes far = choose(b->live[v], bound / most, each(0));
-        const float reach = highest(far);
-        if (!(b->bound >= reach)) b->bound = reach;
     }
 }
 
-/* The nearest rows' codes in the place of a group's codes that are none; a bit for each trial
- * where there was none. */
+/* The nearest rows' codes in the place of a group's codes that are no row's; a bit for each trial
+ * of these. code[-1] is read too. */
 static inline uint32_t three_rows(const ggufspec_grid *grid, const ggufspec_neighbours *near,
                                   const three_group *g, int trials) {
-    int32_t code[THREE_ROOM];
+    int32_t code[THREE_TRIALS];
     uint32_t change = 0, off = 0;
     for (int t = 0; t < trials; t += LANES) {
-        ilanes now, before;
-        memcpy(&now, g->code + t, sizeof now);
-        memcpy(&before, g->code + t - 1, sizeof before);
-        memcpy(code + t, &now, sizeof now);
-        change |= mask_bits(now != before) << t;
+        const ilanes now = load_ints(g->code + t);
+        store_ints(code + t, now);
+        change |= mask_bits(now != load_ints(g->code + t - 1)) << t;
     }
     change = (change | 1) & ((1u << trials) - 1);
     three_table a, b;
@@ -440,10 +448,7 @@ static inline uint32_t three_rows(const ggufspec_grid *grid, const ggufspec_neig
         const int after = change ? __builtin_ctz(change) : trials;
         const int32_t u = code[first];
         if (near->map[u] >= 0) {
-            for (int t = first; t < after; t += LANES) {
-                const ilanes same = ieach(u);
-                memcpy(g->code + t, &same, sizeof same);
-            }
+            for (int t = first; t < after; t += LANES) store_ints(g->code + t, ieach(u));
             continue;
         }
         off |= (1u << after) - (1u << first);
@@ -467,28 +472,30 @@ GGUFSPEC_STRATEGY void three_trials(const grid_search_constants *k, const ggufsp
     const int top = 2 * k->levels - 1;
     lanes steps[THREE_TRIALS * THREE_SUB_VECTORS], scale[THREE_TRIALS * THREE_SUB_VECTORS];
     ilanes code[THREE_TRIALS * THREE_GROUP_VECTORS];
-    const int wild = !(b->bound * ((float)top + (float)k->reach * k->step) < THREE_FAR);
-    for (int t = 0; t < trials; t++) {
+    for (int t = 0; t < trials; t++)
         for (int v = 0; v < n; v++) {
             steps[t * n + v] = ((float)top + (float)(t - k->reach) * k->step) / b->most[v];
             scale[t * n + v] = 1 / steps[t * n + v];
         }
+    const int wild = three_wild(k, b, steps + (trials - 1) * n, b->live);
+    for (int t = 0; t < trials; t++)
         three_codes(k, b, steps + t * n, wild, code + t * THREE_GROUP_VECTORS);
-    }
+
     int32_t off[THREE_GROUPS] = {0};
     float group_steps[MOST_SUB_BLOCKS][THREE_ROOM], group_scale[MOST_SUB_BLOCKS][THREE_ROOM];
     for (int v = 0; v < n; v++) {
-        three_turn(steps + v, n, trials, group_steps[v * LANES], THREE_ROOM);
-        three_turn(scale + v, n, trials, group_scale[v * LANES], THREE_ROOM);
+        three_turn(steps + v, n, trials, THREE_ROOM, group_steps[v * LANES], THREE_ROOM);
+        three_turn(scale + v, n, trials, THREE_ROOM, group_scale[v * LANES], THREE_ROOM);
     }
     for (int v = 0; v < THREE_GROUP_VECTORS; v++) {
-        /* Room for the code before the first. */
+        /* Before the first there is room for one more. */
         int32_t turned[LANES][THREE_ROOM + LANES];
-        three_turn((const lanes *)code + v, THREE_GROUP_VECTORS, trials,
+        three_turn((const lanes *)code + v, THREE_GROUP_VECTORS, trials, trials,
                    (float *)turned[0] + LANES, THREE_ROOM + LANES);
         for (int i = 0; i < LANES; i++) {
             const int sub = v % n * LANES + i, start = sub * k->length + 8 * (v / n);
-            if (!((const int32_t *)b->live)[sub]) continue;
+            if (!b->live[v % n][i]) continue;
+            turned[i][LANES - 1] = 0;
             const three_group g = {b->flat + start, b->root + start, b->square[v][i],
                                    b->sure[v][i],   group_steps[sub], group_scale[sub],
                                    turned[i] + LANES};
@@ -526,7 +533,6 @@ GGUFSPEC_STRATEGY void three_refine(const grid_search_constants *k, const ggufsp
     const int n = three_vectors(k);
     lanes steps[THREE_SUB_VECTORS];
     ilanes again[THREE_SUB_VECTORS], code[THREE_GROUP_VECTORS];
-    int wild = 0;
     for (int v = 0; v < n; v++) {
         again[v] = (f->scale[v] > 0) & b->live[v];
         if (k->refine != REFINE_ALWAYS) {
@@ -535,9 +541,8 @@ GGUFSPEC_STRATEGY void three_refine(const grid_search_constants *k, const ggufsp
             again[v] &= off;
         }
         steps[v] = 1 / f->scale[v];
-        wild |= mask_bits(again[v] & ~(b->bound * b->most[v] * steps[v] < THREE_FAR)) != 0;
     }
-    three_codes(k, b, steps, wild, code);
+    three_codes(k, b, steps, three_wild(k, b, steps, again), code);
     for (int g = 0; g < THREE_GROUP_VECTORS; g++) {
         const ilanes whole = ieach(k->refine == REFINE_WHERE_OFF_GRID ? 0 : -1);
         const ilanes anew = again[g % n] & (f->off[g] | whole);

@@ -1,8 +1,8 @@
 #ifndef GGUFSPEC_POSITIVE_SEARCH_H
 #define GGUFSPEC_POSITIVE_SEARCH_H
 
-/* The second level of the affine searches: codes 0..top for up to MOST_SUB_BLOCKS scales that
- * are not negative, of least weighted squares. One problem a lane. */
+/* The second level of the affine searches: codes 0..top for scales that are not negative, of
+ * least weighted squares; also a grid search's first scale. One problem a lane. */
 
 #include "flight.h"
 
@@ -42,15 +42,17 @@ GGUFSPEC_STRATEGY lanes positive_search(int n, int top, const lanes *x, const la
         codes[i] = as_byte(code);
     }
     /* One code at a time. A sweep that changes nothing would repeat itself. Most elements change
-     * in no lane: a branch says so sooner than the division whose result it looks at. */
-    for (int sweep = 0, changed = 1; changed && sweep < 5; sweep++) {
-        changed = 0;
+     * in no lane: where there are many, a branch says so sooner than the division that it looks
+     * at. */
+    const int many = n > MOST_SUB_BLOCKS;
+    for (int sweep = 0; sweep < 5; sweep++) {
+        uint32_t changed = 0;
         for (int i = 0; i < n; i++) {
             const lanes l = to_float(codes[i]);
             lanes a = sxl - w[i] * x[i] * l, b = sl2 - w[i] * l * l;
             const ilanes code = ilower(nearest(x[i] * b / a), ieach(top));
             ilanes better = (a > 0) & (b > 0) & (code != codes[i]);
-            if (!mask_bits(better)) continue;
+            if (many && !mask_bits(better)) continue;
             const lanes other = to_float(code);
             a += w[i] * x[i] * other;
             b += w[i] * other * other;
@@ -58,8 +60,9 @@ GGUFSPEC_STRATEGY lanes positive_search(int n, int top, const lanes *x, const la
             codes[i] = (as_byte(code) & better) | (codes[i] & ~better);
             sxl = choose(better, a, sxl);
             sl2 = choose(better, b, sl2);
-            changed |= mask_bits(better) != 0;
+            if (many) changed |= mask_bits(better);
         }
+        if (many && !changed) break;
     }
     for (int i = 0; i < n; i++) codes[i] &= live;
     return choose(live & (sl2 > 0), sxl / sl2, (lanes){0});

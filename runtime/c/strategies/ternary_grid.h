@@ -60,11 +60,18 @@ GGUFSPEC_STRATEGY void ternary_sub_blocks(const ternary_grid_constants *k, const
     lanes xs[MOST_LENGTH], ws[MOST_LENGTH], most = {0};
     ilanes rank[MOST_LENGTH];
     load_runs(x, n, LANES, 1, xs);
-    load_runs(w, n, LANES, 1, ws);
     for (int i = 0; i < n; i++) most = higher(magnitude(xs[i]), most);
+    const ilanes live = most >= each(k->empty);
+    if (!mask_bits(live)) {
+        store_lanes(block->scale + first, each(0));
+        memset(block->down + first * parts, 0, (size_t)(LANES * parts));
+        for (int g = 0; g < LANES * groups; g++)
+            block->row[first * groups + g] = k->grid->codes[0];
+        return;
+    }
+    load_runs(w, n, LANES, 1, ws);
     ternary_ranks(xs, n, rank);
-    ternary_split split =
-        ternary_search(k->sums, xs, ws, rank, most >= each(k->empty), n, &v);
+    ternary_split split = ternary_search(k->sums, xs, ws, rank, live, n, &v);
 
     /* A negative scale turns everything round. */
     const ilanes found = split.parts >= 0, turned = split.scale < 0;
@@ -146,6 +153,9 @@ GGUFSPEC_STRATEGY void ternary_fit_blocks(const ternary_grid_constants *k, const
     const int elements = k->sub_blocks * k->length, parts = k->sums == SUMS_SPANS ? 1 : 2;
     const ternary_values v = ternary_values_of(k->shift);
     lanes xq = {0}, q2 = {0};
+    int some = 0;
+    for (int b = 0; b < count; b++) some |= scale[b] != 0;
+    if (!some) return;
     for (int g = 0; g < elements / TERNARY_ROW; g++) {
         const int s = g * TERNARY_ROW / k->length, p = g * TERNARY_ROW * parts / k->length;
         const float *xs[LANES], *ws[LANES];

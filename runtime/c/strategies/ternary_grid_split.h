@@ -203,16 +203,17 @@ GGUFSPEC_STRATEGY ternary_split ternary_search(ternary_sums sums, const lanes *x
                                                const ilanes *rank, ilanes live, int n,
                                                const ternary_values *v) {
     const int halves = sums == SUMS_SPANS ? 1 : 2, parts = 2 * halves;
+    ternary_split found = {.parts = ieach(-1)};
     ternary_prefixes s;
     ternary_screen t;
     ilanes sure, weightless = ieach(-1);
+    for (int i = 0; i < n; i++) weightless &= w[i] == 0;
+    live &= ~weightless; /* no split is taken there */
+    if (!mask_bits(live)) return found;
     ternary_sort(x, w, rank, n, halves, &s);
     ternary_screen_of(&s, n, halves, parts, v, &t);
     const lanes start = ternary_start(&s, w, n, halves, parts, &t, &sure);
-    for (int i = 0; i < n; i++) weightless &= w[i] == 0;
-    live &= ~weightless; /* no split is taken there */
 
-    ternary_split found = {.parts = ieach(-1)};
     const int screened = mask_bits(live & ~sure) == 0;
     found.best = choose(live, screened ? start : each(-FLT_MAX), each(__builtin_inff()));
     lanes bar = found.best * TERNARY_SURE;

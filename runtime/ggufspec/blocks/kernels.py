@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from threading import Thread
 from typing import Any
@@ -185,6 +186,36 @@ def pack(name: str, codes: Mapping[str, Array], *, byte_order: str = "little") -
     return packed
 
 
+def count_broken(name: str, data: Bytes, *, byte_order: str = "little") -> dict[str, int] | None:
+    """How many values of blocks (n, bytes a block) break the conditions of their type, if any do.
+
+    None where the library has no conditions, or others than generated/.
+    """
+    texts = _conditions(name)
+    if texts is None:
+        return None
+    counts = (ctypes.c_uint64 * max(1, len(texts)))()
+    big = int(byte_order == "big")
+    _library().ggufspec_check_blocks(
+        _kernels()[name].number, big, data.ctypes.data, len(data), counts
+    )
+    return {text: count for text, count in zip(texts, counts, strict=False) if count}
+
+
+@cache
+def _conditions(name: str) -> tuple[str, ...] | None:
+    """The conditions on a type's blocks, if library and package agree about them."""
+    texts_of = getattr(_library(), "ggufspec_conditions", None)
+    if texts_of is None:
+        return None
+    texts_of.restype = ctypes.POINTER(ctypes.c_char_p)
+    stored, texts = texts_of(_kernels()[name].number), []
+    while stored and stored[len(texts)] is not None:
+        texts.append(stored[len(texts)].decode())
+    module = import_module(f"ggufspec.generated.numpy.{name.lower()}")
+    return tuple(texts) if tuple(texts) == module.CONDITIONS else None
+
+
 def _checked(stored: _Stored, codes: Mapping[str, Array]) -> Array:
     values = np.asarray(codes[stored.name])
     checked = stored.dtype.kind != "f" and values.size
@@ -197,12 +228,22 @@ def _pointers(arrays: list[Array]) -> Any:
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
-def share(part: Callable[[int, int], None], count: int, size: int, threads: int | None) -> None:
-    """Cut ``count`` items of ``size`` elements into equal runs, one a thread."""
+def share(
+    part: Callable[[int, int], None],
+    count: int,
+    size: int,
+    threads: int | None,
+    *,
+    least: int = SHARE,
+) -> None:
+    """Cut ``count`` items of ``size`` elements into equal runs, one a thread.
+
+    least: elements that are worth a thread.
+    """
     if threads is not None and threads < 1:
         raise ValueError("threads must be at least 1")
-    wanted = threads or _processors()
-    parts = max(1, min(wanted, count, count * size // SHARE))
+    wanted = threads or processors()
+    parts = max(1, min(wanted, count, count * size // least))
     cuts = [count * number // parts for number in range(parts + 1)]
     others = [Thread(target=part, args=cut) for cut in pairwise(cuts[1:])]
     for thread in others:
@@ -212,7 +253,7 @@ def share(part: Callable[[int, int], None], count: int, size: int, threads: int 
         thread.join()
 
 
-def _processors() -> int:
+def processors() -> int:
     """The processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -232,6 +273,8 @@ def _library() -> ctypes.CDLL:
     ]  # fmt: skip
     library.ggufspec_unpack.argtypes = [integer, integer, pointer, size, pointer]
     library.ggufspec_pack.argtypes = [integer, integer, pointer, size, pointer]
+    if hasattr(library, "ggufspec_check_blocks"):
+        library.ggufspec_check_blocks.argtypes = [integer, integer, pointer, size, pointer]
     return library
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -107,8 +108,6 @@ def _plans(model: File, names: Sequence[str], options: Options) -> list[Plan]:
     from ..jobs.importance import load_imatrix
     from ..jobs.plan import make_plan
 
-    if options.include and options.exclude:
-        raise usage("--include-weights and --exclude-weights do not go together")
     imatrix = load_imatrix(options)
     return [make_plan(model, name, options, imatrix) for name in names]
 
@@ -118,11 +117,17 @@ def _check(model: File, outputs: Sequence[Output], options: Options, manner: Man
     inputs: list[str | Path] = [*model.paths]
     if options.imatrix is not None:
         inputs.append(options.imatrix)
-    there = 0
-    for path in (path for output in outputs for path in output.paths):
-        check_output(path, inputs, force=manner.force)
-        there += _mention_leftovers(path, manner.resume)
-    check_space(outputs[0].path, sum(output.plan.size for output in outputs) - there)
+    needed: dict[int, int] = {}  # by device
+    folders: dict[int, Path] = {}
+    for output in outputs:
+        for path, file in zip(output.paths, output.plan.files, strict=True):
+            check_output(path, inputs, force=manner.force)
+            device = Path(os.path.realpath(path)).parent.stat().st_dev
+            folders.setdefault(device, path)
+            there = _mention_leftovers(path, manner.resume)
+            needed[device] = needed.get(device, 0) + max(0, file.size - there)
+    for device, size in needed.items():
+        check_space(folders[device], size)
 
 
 def _mention_leftovers(path: Path, resume: bool) -> int:
@@ -158,7 +163,7 @@ def _write(outputs: Sequence[Output], manner: Manner) -> list[tuple[Verified, ..
                 replace=manner.force,
                 resume=manner.resume,
                 verify=manner.verify,
-                began=lambda name: progress.describe(text.printable(name, 40)),
+                began=lambda name: progress.describe(text.printable(name, 40).ljust(28)),
                 advance=progress.advance,
             )
             return carry_out_all(outputs, run)

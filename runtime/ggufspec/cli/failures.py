@@ -114,9 +114,9 @@ def complain(failure: CommandError) -> None:
 
 
 def _unsupported(rule: str) -> bool:
-    from ..generated.container import RULES
+    from ..generated.rules import RULES
 
-    return any(known.id == rule and known.unsupported for known in RULES)
+    return rule in RULES and RULES[rule].unsupported
 
 
 def _of_system(error: OSError) -> CommandError:

@@ -11,7 +11,8 @@ from .screen import Column
 
 if TYPE_CHECKING:
     from ..jobs.notes import Note
-    from ..jobs.plan import Plan, Step
+    from ..jobs.plan import Plan
+    from ..jobs.steps import Step
 
 GROUPS = (
     Column("from", style="green"),

@@ -31,7 +31,7 @@ def command(
     target: Annotated[
         str,
         typer.Argument(
-            metavar="[OUT]",
+            metavar="OUT",
             help="The file to write; {type} in it stands for the type. Not needed by --plan and "
             "--dry-run.",
         ),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -50,7 +51,7 @@ def log(outcomes: Sequence[Told]) -> dict[str, Any]:
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
-        "artifacts": [{"location": {"uri": uri(path)}} for path, _, _ in outcomes],
+        "artifacts": [{"location": {"uri": reference}} for reference in _references(outcomes)],
         "results": results,
         "columnKind": "unicodeCodePoints",
     }
@@ -64,6 +65,12 @@ def uri(path: str) -> str:
         return f"file://{'' if encoded.startswith('/') else '/'}{encoded}"
     # A colon in the first part would make it a scheme.
     return encoded.replace("%3A", ":") if "/" in encoded.partition("%3A")[0] else encoded
+
+
+def _references(outcomes: Sequence[Told]) -> Iterable[str]:
+    """Every file once, all files of a set."""
+    files = (report.files if report is not None else (path,) for path, report, _ in outcomes)
+    return dict.fromkeys(map(uri, chain.from_iterable(files)))
 
 
 def _findings(report: Report | None) -> Iterable[Finding]:

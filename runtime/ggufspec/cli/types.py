@@ -44,6 +44,8 @@ def command(
     from ..registry import types
 
     if name is not None and name not in types:
+        if _show_sizes(name, as_json=as_json):
+            return
         raise usage(f"there is no type {name!r}", hint="`ggufspec types` lists them all")
     shown = [types[name]] if name is not None else list(types.values())
     if as_json:
@@ -105,6 +107,34 @@ def _show_formula(description: Description) -> None:
         screen.say(f"    {name} = {formula}", "cyan")
     if description.valid:
         screen.say(f"  valid: {', '.join(description.valid)}")
+
+
+def _show_sizes(name: str, *, as_json: bool) -> bool:
+    """Say what is known of a fork's type that nothing describes; whether there is one."""
+    from ..dialects import dialects
+
+    found = [
+        (dialect.name, meaning)
+        for dialect in dialects.values()
+        for meaning in dialect.own.values()
+        if not meaning.described and meaning.name.upper() == name.upper()
+    ]
+    if as_json and found:
+        machine.emit([{"dialect": dialect, **meaning._asdict()} for dialect, meaning in found])
+        return True
+    for dialect, meaning in found:
+        screen.say(f"{meaning.name} (id {meaning.id} of {dialect})", "bold")
+        if meaning.elements:
+            parts = ((meaning.row_prefix, "in front of each row"),
+                     (meaning.tensor_suffix, "behind each tensor"))  # fmt: skip
+            more = "".join(f", {_count(size, 'byte')} {where}" for size, where in parts if size)
+            weights, stored = _count(meaning.elements, "weight"), _count(meaning.bytes, "byte")
+            screen.say(f"{weights} in {stored}{more}")
+        unknown = "how they decode" if meaning.elements else "what it stores"
+        screen.say(f"nothing says {unknown}; source: {meaning.source}")
+        if meaning.note:
+            screen.say(meaning.note)
+    return bool(found)
 
 
 def _numbers(kind: TensorType) -> list[tuple[str, int, bool]]:

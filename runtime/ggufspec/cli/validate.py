@@ -110,7 +110,7 @@ def command(
         "data": data,
         "checks": _checks(checks),
         "base": base,
-        "dialect": _dialect(dialect),
+        "dialect": dialect,
     }
     outcomes = []
     show = _brief if quiet else _full
@@ -140,17 +140,6 @@ def _checks(wanted: str) -> tuple[str, ...]:
             f"there is no check {unknown[0]!r}", hint=f"--checks takes {', '.join(CHECKS)}"
         )
     return names
-
-
-def _dialect(name: str | None) -> str | None:
-    if name is not None:
-        from ..dialects import find_dialect
-
-        try:
-            find_dialect(name)
-        except ValueError as error:
-            raise failures.usage(str(error)) from None
-    return name
 
 
 def _outcomes(

@@ -129,9 +129,7 @@ def _serve(
             signal.signal(getattr(signal, name), signal.SIG_DFL)
     for other in inherited:
         other.close()  # else we would never see that the parent is gone
-    while True:
-        try:
-            task = pipe.recv()
-        except (EOFError, OSError):
-            os._exit(0)
-        pipe.send(work(task))
+    with suppress(EOFError, OSError):  # nobody asks any more, or waits for the answer
+        while True:
+            pipe.send(work(pipe.recv()))
+    os._exit(0)

@@ -89,7 +89,13 @@ def scan_as(
 
         choice = Choice(find_dialect(dialect), stated=True)
         return scan_under(view, choice, profile=profile, backend=backend), choice
-    found = scan(view, profile=profile, backend=backend)
+    return settled(view, scan(view, profile=profile, backend=backend), profile, backend)
+
+
+def settled(
+    view: Buffer, found: Scan, profile: str, backend: str = "auto"
+) -> tuple[Scan, Choice | None]:
+    """What `scan_as` gives for a file that was scanned with ggml's types and names no dialect."""
     if profile not in INFERRING or not len(found.tensors) or not _contested([found]):
         return found, None
     choice = infer([found])

@@ -18,6 +18,8 @@ from .source import Source
 if TYPE_CHECKING:
     from array import array
 
+    from numpy.typing import NDArray
+
 T = TypeVar("T")
 
 _FLOATS = {2: "e", 4: "f", 8: "d"}
@@ -127,6 +129,13 @@ class StringArray(Lazy["str | bytes"]):
         """The bytes of string `number`, counted from 0."""
         index = self._offsets()
         return self.stored.source.view[index[number] : index[number + 1] - self._width]
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The bytes of the file at which each string starts, and ends."""
+        import numpy as np
+
+        index = np.frombuffer(self._offsets(), np.uint64).astype(np.int64)
+        return index[:-1], index[1:] - self._width
 
     @property
     def _width(self) -> int:

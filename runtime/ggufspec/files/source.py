@@ -33,7 +33,7 @@ class Source:
             self._file = _open_regular(self.path)
             try:
                 self.size = os.fstat(self._file.fileno()).st_size
-                self._map = _map(self._file, self.size)
+                self._map = self._mapped(self._file)
             except BaseException:
                 self._file.close()
                 raise
@@ -110,6 +110,14 @@ class Source:
         if self._file is not None:
             self._file.close()
 
+    def _mapped(self, file: io.FileIO) -> mmap.mmap | None:
+        try:
+            return (
+                mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else None
+            )
+        except ValueError:  # it is smaller than it was a moment ago
+            raise self._shrunk() from None
+
     def _descriptor(self) -> int:
         if self._file is None or self._view is None:
             raise ValueError("the file is closed")
@@ -120,15 +128,25 @@ class Source:
 
 
 def _open_regular(path: str) -> io.FileIO:
-    # A named pipe would block before anyone could look at it.
-    mode = Path(path).stat().st_mode
+    # A named pipe would block, and a device do who knows what, before anyone could look at it.
+    _check_regular(Path(path).stat().st_mode, path)
+    file = io.FileIO(path, "rb", opener=_open_at_once)
+    try:
+        _check_regular(os.fstat(file.fileno()).st_mode, path)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that has taken the file's place since must not block either."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _check_regular(mode: int, path: str) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(errno.EINVAL, "not a regular file", path)
-    return io.FileIO(path, "rb")
-
-
-def _map(file: io.FileIO, size: int) -> mmap.mmap | None:
-    return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else None
 
 
 def _bytes_of(origin: Any) -> memoryview:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from .memory import tile_elements
 from .options import Options
 from .outputs import Output, Work, finish, start
-from .plan import Plan, Step, make_plan
+from .plan import Plan, make_plan
+from .steps import Step
 
 if TYPE_CHECKING:
     from ..files.tensor import Tensor
@@ -65,7 +66,8 @@ def carry_out_all(outputs: Sequence[Output], run: Run | None = None) -> list[tup
     run = run or Run()
     for output in outputs:
         output.plan.check()
-    elements = tile_elements([output.plan for output in outputs], run.max_memory)
+    plans = [output.plan for output in outputs]
+    elements = tile_elements(plans, run.max_memory, run.threads)
     works: list[list[Work]] = []
     try:
         for output in outputs:

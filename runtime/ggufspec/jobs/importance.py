@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..imatrix import Imatrix
     from .options import Options
-    from .plan import Step
+    from .steps import Step
 
 
 def load_imatrix(options: Options) -> Imatrix | None:
@@ -22,6 +22,10 @@ def load_imatrix(options: Options) -> Imatrix | None:
 
     ConversionError for a file that is none, or holds values that are not finite.
     """
+    if options.include and options.exclude:
+        raise ConversionError(
+            "--include-weights and --exclude-weights do not go together", "usage", file=""
+        )
     if options.imatrix is None:
         return None
     from ..imatrix import ImatrixError, read_imatrix

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..blocks.kernels import processors
 from ..blocks.tiles import ELEMENTS
 from .errors import ConversionError
 
@@ -20,13 +21,15 @@ _UNIT = 256
 """No type has blocks of more elements."""
 
 
-def tile_elements(plans: Sequence[Plan], limit: int | None) -> int:
+def tile_elements(plans: Sequence[Plan], limit: int | None, threads: int | None = None) -> int:
     """Elements of a tile so that the process stays below ``limit`` bytes.
 
+    threads: None for all processors, which then share a tile.
     ConversionError where not even one row fits.
     """
+    most = ELEMENTS * min(8, max(1, (threads or processors()) // 2))
     if limit is None:
-        return ELEMENTS
+        return most
     types = {step.type for plan in plans for step in plan.steps if step.changes}
     # The stored source (F64 at most), the floats, a copy where some of them are replaced, results.
     each = 8 + 4 + 4 + 4 * max(1, len(types))
@@ -43,7 +46,7 @@ def tile_elements(plans: Sequence[Plan], limit: int | None) -> int:
             "usage",
             file="",
         )
-    return min(ELEMENTS, fits // _UNIT * _UNIT)
+    return min(most, fits // _UNIT * _UNIT)
 
 
 def resident() -> int:

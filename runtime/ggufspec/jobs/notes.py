@@ -12,11 +12,11 @@ class Note:
 
     ``kind``: "unseen" (experts without data in the importance matrix), "zero" (blocks without
     any importance), "missing" (no entry in the matrix), "misfit" (an entry that does not fit),
-    "kept" (stays as it is where floats were asked for), "refused" (what would stop the work) or
-    "matrix" (about the matrix as a whole; ``tensor`` is "").
+    "kept" (stays as it is where floats were asked for) or "matrix" (about the matrix as a whole;
+    ``tensor`` is "").
     """
 
-    kind: Literal["unseen", "zero", "missing", "misfit", "kept", "refused", "matrix"]
+    kind: Literal["unseen", "zero", "missing", "misfit", "kept", "matrix"]
     tensor: str
     message: str
     count: int = 0

@@ -14,7 +14,8 @@ from .errors import ConversionError
 from .resume import Done, PartialFile, identity
 
 if TYPE_CHECKING:
-    from .plan import FilePlan, Plan, Step
+    from .plan import FilePlan, Plan
+    from .steps import Step
 
 SUFFIX = ".gguf"
 

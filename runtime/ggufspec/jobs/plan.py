@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GGUFError
-from ..files.dialects import check_decodes
-from ..files.plans import TensorPlan
 from ..files.values import Value
 from ..files.writer import planned_size
-from ..recipes import Decision, FileType, file_type, model_facts, visiting_order
+from ..recipes import FileType, file_type, model_facts, visiting_order
 from ..recipes import plan as decide
-from ..registry import types
-from .errors import ConversionError, Kind
-from .importance import NONE, Weights, load_imatrix, matrix_notes, weights_of
+from .errors import ConversionError
+from .importance import load_imatrix, matrix_notes, weights_of
 from .layers import renumbered
 from .metadata import FIXED_KEY, block_count_key, new_metadata, of_set, overridden
 from .notes import Note
 from .options import Options
+from .problems import Problem, kept, problems_of
+from .steps import Step
 
 if TYPE_CHECKING:
     from ..files.reader import File
     from ..files.tensor import Tensor
     from ..imatrix import Imatrix
-
-_FLOATS = frozenset({"F64", "F32", "F16", "BF16"})
-
-
-@dataclass(frozen=True)
-class Step:
-    """What becomes of one tensor, and why."""
-
-    tensor: Tensor
-    decision: Decision
-
-    @property
-    def name(self) -> str:
-        """What it will be called: another name where layers in front of it go."""
-        return self.decision.name
-
-    @property
-    def type(self) -> str:
-        """The type it will have."""
-        return self.decision.type
-
-    @property
-    def changes(self) -> bool:
-        """Whether it gets another type."""
-        return self.type != self.tensor.type
-
-    @property
-    def weights(self) -> int:
-        """Elements of the tensor."""
-        return prod(self.tensor.shape)
-
-    @cached_property
-    def plan(self) -> TensorPlan:
-        """The tensor to be written."""
-        tensor = self.tensor
-        if self.changes:
-            return TensorPlan.of(self.name, self.type, tensor.shape)
-        return TensorPlan(self.name, tensor.type_id, tensor.shape, tensor.nbytes, tensor.extra)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What stands in the way of carrying a plan out; ``tensor`` is the one it is about."""
-
-    kind: Kind
-    tensor: str
-    message: str
-    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -146,7 +95,8 @@ class Plan:
         """ConversionError for the first problem, if there is one."""
         if not self.problems:
             return
-        first, more = self.problems[0], len(self.problems) - 1
+        first = self.problems[0]
+        more = len({problem.tensor for problem in self.problems}) - 1
         others = f" (and {more:,} more {'tensor' if more == 1 else 'tensors'})" if more else ""
         raise ConversionError(first.message + others, first.kind, hint=first.hint)
 
@@ -185,8 +135,8 @@ def make_plan(
         weights = weights_of(step, used, fix=options.fix_imatrix)
         notes += weights.notes
         fixed += weights.zero if weights.fixed else 0
-        problems += _problems(step, kind, options, weights, has_matrix=used is not None)
-    notes += _kept(kind, steps)
+        problems += problems_of(step, kind, options, weights, has_matrix=used is not None)
+    notes += kept(kind, steps)
     more = _more_keys(source, options, used, fixed, layers)
     files = _files(source, kind, options, steps, more)
     _check_files(files, options)
@@ -233,97 +183,6 @@ def _steps(
     except ValueError as error:
         raise ConversionError(str(error), "data") from error
     return tuple(Step(t, decision) for t, decision in zip(tensors, decisions, strict=True))
-
-
-def _problems(
-    step: Step, kind: FileType, options: Options, weights: Weights, *, has_matrix: bool
-) -> Iterator[Problem]:
-    """What keeps a step from being done."""
-    tensor, decision = step.tensor, step.decision
-    if decision.fallback_from and not options.fallback:
-        yield Problem(
-            "check", step.name,
-            f"tensor {step.name!r} would become {step.type}: {decision.reason} (--no-fallback)",
-        )  # fmt: skip
-    if decision.needs_imatrix and not has_matrix:
-        yield Problem(
-            "usage", step.name,
-            f"{kind.name} makes tensor {step.name!r} {step.type}, which needs an importance matrix",
-            "--imatrix FILE gives one",
-        )  # fmt: skip
-        return
-    if not step.changes:
-        return
-    yield from _unsupported(step, kind)
-    own = tensor.kind
-    if own and not own.plain and not options.allow_requantize:
-        yield Problem(
-            "usage", step.name,
-            f"tensor {step.name!r} is quantized already ({tensor.type}): quantizing it again "
-            f"loses more than quantizing the original",
-            "--allow-requantize does it all the same",
-        )  # fmt: skip
-    if weights.values is None and (decision.needs_imatrix or _needs_weights(step.type)):
-        yield Problem(
-            "usage" if not has_matrix else "data", step.name,
-            f"tensor {step.name!r} becomes {step.type}, which needs an importance matrix"
-            + (", and the matrix has nothing for it" if has_matrix else ""),
-            "give it another type with --tensor-type" if has_matrix else "--imatrix FILE gives one",
-        )  # fmt: skip
-
-
-def _unsupported(step: Step, kind: FileType) -> Iterator[Problem]:
-    from ..generated.quantizers import QUANTIZERS
-
-    tensor = step.tensor
-    if step.type not in QUANTIZERS:
-        known = ", ".join(name for name in QUANTIZERS if types[name].status == "live")
-        yield Problem(
-            "unsupported", step.name,
-            f"{kind.name} makes tensor {step.name!r} {step.type}, which comes with a later version",
-            f"now there are {known}",
-        )  # fmt: skip
-    own = tensor.kind
-    if own is None or not _decodes(tensor) or (own.plain and own.name not in _FLOATS):
-        yield Problem(
-            "unsupported", step.name,
-            f"tensor {step.name!r} has type {tensor.type}, which cannot be converted",
-        )  # fmt: skip
-    elif not tensor.whole:
-        yield Problem(
-            "data", step.name,
-            f"the rows of tensor {step.name!r} are no whole blocks of its type {tensor.type}",
-        )  # fmt: skip
-
-
-def _decodes(tensor: Tensor) -> bool:
-    """Whether the layout of the tensor's type is known, and no other dialect contests it."""
-    choice = tensor.part.choice
-    if choice is not None:
-        try:
-            check_decodes(choice, tensor.type_id, tensor.name)
-        except GGUFError:
-            return False
-    return tensor.kind is not None and bool(tensor.kind.elements)
-
-
-def _needs_weights(type_name: str) -> bool:
-    """Whether ggml's search cannot do without weights."""
-    from ..generated.quantizers import QUANTIZERS
-
-    quantizer = QUANTIZERS.get(type_name)
-    return quantizer is not None and quantizer.plain is None
-
-
-def _kept(kind: FileType, steps: Iterable[Step]) -> Iterator[Note]:
-    """Quantized tensors that stay so in a file of plain floats."""
-    if kind.type not in types or not types[kind.type].plain:
-        return
-    for step in steps:
-        own = step.tensor.kind
-        if not step.changes and not (own and own.plain):
-            text = f"stays {step.tensor.type} ({step.decision.reason.removeprefix('stays: ')})"
-            yield Note("kept", step.name, text)
 
 
 def _more_keys(
@@ -382,6 +241,3 @@ def _files(
             )
         )
     return tuple(files)
-
-
-__all__ = ["NONE", "FilePlan", "Plan", "Problem", "Step", "make_plan", "offered"]

@@ -57,6 +57,7 @@ def identity(plan: Plan, number: int) -> dict[str, Any]:
         "file": [number + 1, len(plan.files)],
         "options": json.loads(json.dumps(options.record())),
         "input": _input(plan.source),
+        "dialect": plan.source.dialect,
         "imatrix": _sha256(Path(options.imatrix)) if options.imatrix is not None else None,
     }
 
@@ -166,7 +167,7 @@ class PartialFile:
     def _take_up(self) -> None:
         """Believe as much of what lies there as its bytes confirm, and cut off the rest."""
         file, state = self._open(), _read_state(self._state)
-        if state is None:
+        if state is None or not os.fstat(file.fileno()).st_size:
             file.truncate(0)
             return
         for name, value in self._made_from.items():
@@ -174,7 +175,8 @@ class PartialFile:
                 raise _foreign(self.temporary, _difference(name, state.get(name), value))
         for entry in state["tensors"]:
             tensor = Done(**entry)
-            if _hash(file, tensor.offset, tensor.nbytes) != tensor.sha256:
+            in_place = tensor.nbytes >= 0 and tensor.offset >= self._kept
+            if not in_place or _hash(file, tensor.offset, tensor.nbytes) != tensor.sha256:
                 break
             self.done.append(tensor)
             self._kept = tensor.offset + tensor.nbytes
@@ -216,7 +218,9 @@ def _read_state(path: Path) -> dict[str, Any] | None:
     try:
         state = json.loads(path.read_text("utf-8"))
         for entry in state["tensors"]:
-            Done(**entry)
+            done = Done(**entry)
+            if not (isinstance(done.offset, int) and isinstance(done.nbytes, int)):
+                return None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
     return dict(state)

@@ -18,7 +18,7 @@ from .errors import ConversionError
 
 if TYPE_CHECKING:
     from ..files.tensor import Tensor
-    from .plan import Step
+    from .steps import Step
 
 
 @dataclass(frozen=True)

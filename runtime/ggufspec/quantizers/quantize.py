@@ -30,6 +30,10 @@ CHUNK = 1 << 20
 """Elements that are brought to float32 and quantized at a time."""
 
 
+SHARE = 1 << 16
+"""Elements that are worth a thread: a search takes a millisecond for them, starting one a tenth."""
+
+
 class QuantizeError(ValueError):
     """An element, or the first of a block, that cannot be quantized.
 
@@ -129,7 +133,7 @@ def _threads(job: _Job, units: NDArray[Any], out: Bytes, weights: Floats | None)
         if fault:
             faults.append(fault.moved(start * units.shape[1]))
 
-    kernels.share(part, len(units), units.shape[1], job.threads)
+    kernels.share(part, len(units), units.shape[1], job.threads, least=SHARE)
     return min(faults, default=None)
 
 

@@ -26,48 +26,66 @@ _TOGETHER = 4096
 """Groups whose rows are looked for at a time."""
 
 
+@dataclass
+class _Fit:
+    """Of each sub-block (a column): scale, rows of the grid and their levels, shifts down.
+
+    ``values`` are each element's for the three levels; ``lost`` is where no arithmetic finds a
+    scale or a row, and ggml aborts.
+    """
+
+    scale: Floats
+    rows: Ints
+    level: Ints
+    down: Mask
+    values: Floats
+    lost: Mask
+
+
 def ternary_grid(x: Floats, importance: Floats | None, c: TernaryGrid) -> Codes:
     """A scale a block, a code for it and shifts a sub-block, a row of the grid a group.
 
-    A scale that no arithmetic finds, where ggml aborts, is a NaN.
+    What ggml aborts on has NaN for a scale.
     """
     elements = c.sub_blocks * c.length
     subs = columns(x, c.length)
     w = weigh(x, importance, c.weights, c.length, elements, c.mean_over, c.mean_times)
-    split = _search(subs, w, c)
-    live = (np.abs(subs).max(axis=0) >= np.float32(c.empty)) & (split.parts >= 0)
-    scale, down = choose(live, split.scale, 0), _shifts(split.parts, c)
-    level = _levels(subs, split)
-    swap = scale < 0
-    scale = choose(swap, -scale, scale)
-    level = np.where(swap, 2 - level, level)
-    down = np.where(live, down ^ swap, False)
-
-    values = _values(c)[np.repeat(down, c.length // len(down), axis=0).astype(np.int32)]
-    rows, level, off, lost = _on_grid(subs, w, scale, level, values, live, c)
-    xq, q2 = _sums(subs, w, _picked(values, level))
-    scale = choose(off & (xq > 0) & (q2 > 0), ratio(xq, q2), scale)
-    lost |= live & np.isnan(scale)
-
-    blocks = (-1, c.sub_blocks)
-    scales = scale.reshape(blocks)
+    fit = _fit(subs, w, c)
+    scales = fit.scale.reshape(-1, c.sub_blocks)
     most = _largest(scales)
+    some = most != 0
     d = ratio(most, np.float32(2 * c.scale_top + 1))
     steps = np.float32(0.5) * (ratio(ONE, d)[:, None] * scales - ONE)
-    code = np.where(most[:, None] != 0, np.clip(nearest(steps), 0, c.scale_top), 0)
-    down &= np.repeat(most != 0, c.sub_blocks)
+    code = np.where(some[:, None], np.clip(nearest(steps), 0, c.scale_top), 0)
     if c.fit == "block":
         odd = (2 * code + 1).astype(np.float32).reshape(-1)
-        q = _picked(values, level) * odd
-        xq, q2 = _sums(*(_as_blocks(part, c) for part in (subs, w, q)))
-        d = choose((most != 0) & (q2 > 0), ratio(xq, q2), d)
-    d = choose(lost.reshape(blocks).any(axis=1), np.float32(np.nan), d * np.float32(c.fudge))
+        q = _picked(fit.values, fit.level) * odd
+        xq, q2 = _sums(*(part.T.reshape(-1, elements).T for part in (subs, w, q)))
+        d = choose(some & (q2 > 0), ratio(xq, q2), d)
+    d *= np.float32(c.fudge)
+    d[fit.lost.reshape(scales.shape).any(axis=1)] = np.nan
+    down = fit.down & np.repeat(some, c.sub_blocks)
     return {
         "scale": d.astype(np.float16),
         "sub_scale": code,
-        "row": _by_block(rows, c),
-        "shift": _by_block(down, c).astype(np.uint8),
+        "row": fit.rows.T.reshape(len(d), -1),
+        "shift": down.T.reshape(len(d), -1).astype(np.uint8),
     }
+
+
+def _fit(x: Floats, w: Floats, c: TernaryGrid) -> _Fit:
+    split = _search(x, w, c)
+    live = (np.abs(x).max(axis=0) >= np.float32(c.empty)) & (split.parts >= 0)
+    scale, level, down = choose(live, split.scale, 0), _levels(x, split), _shifts(split.parts, c)
+    turned = scale < 0
+    scale = choose(turned, -scale, scale)
+    level = np.where(turned, 2 - level, level)
+    down = np.where(live, down ^ turned, False)
+    values = _values(c)[np.repeat(down, c.length // len(down), axis=0).astype(np.int32)]
+    rows, level, off, lost = _on_grid(x, w, scale, level, values, live, c)
+    xq, q2 = _sums(x, w, _picked(values, level))
+    scale = choose(off & (xq > 0) & (q2 > 0), ratio(xq, q2), scale)
+    return _Fit(scale, rows, level, down, values, lost | np.isnan(scale))
 
 
 def _values(c: TernaryGrid) -> Floats:
@@ -270,13 +288,3 @@ def _largest(scales: Floats) -> Floats:
     for scale in scales.T:
         most = choose(most > scale, most, scale)
     return most
-
-
-def _as_blocks(part: Floats, c: TernaryGrid) -> Floats:
-    """Columns that are sub-blocks, as columns that are blocks."""
-    return part.T.reshape(-1, c.sub_blocks * c.length).T
-
-
-def _by_block(array: NDArray[np.int32] | Mask, c: TernaryGrid) -> NDArray[np.int32] | Mask:
-    """(parts, sub-blocks) in the order of a block: (blocks, sub-blocks * parts)."""
-    return array.T.reshape(-1, c.sub_blocks * len(array))

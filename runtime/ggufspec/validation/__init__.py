@@ -9,7 +9,6 @@ from functools import partial
 from ..container.scan import profile_number
 from ..files.source import ByteSource
 from ..generated import container as tables
-from ..generated.rules import READER
 from ..report import Report
 from .reading import Reading, read
 
@@ -49,14 +48,22 @@ def validate(
         open_file = partial(read, profile=profile, dialect=dialect, opened=opened)
         first = open_file(source)
         wanted = {*checks, *["data"] * data}
-        if profile == READER or (wanted <= {"structure"} and _is_simple(first)):
-            findings = first.scan.findings if "structure" in wanted else ()
-            return Report(findings, profile, first.paths)
+        if wanted <= {"structure"} and _is_simple(first):
+            return _told_by_scan(first, profile, wanted)
+        from ..generated.rules import READER
         from .closer import look
+
+        if profile == READER:
+            return _told_by_scan(first, profile, wanted)
 
         return look(
             first, open_file, wanted, profile=profile, base=base, threads=threads, advance=advance
         )
+
+
+def _told_by_scan(file: Reading, profile: str, wanted: Collection[str]) -> Report:
+    findings = file.scan.findings if "structure" in wanted else ()
+    return Report(findings, profile, file.paths)
 
 
 def _is_simple(file: Reading) -> bool:

@@ -29,8 +29,8 @@ _MODULES = {
 
 _TITLES = {"meaning": "keys and tensors", "templates": "chat templates", "data": "tensor data"}
 
-
 _OF_MODEL = {RULES[RULE_OF[check]].id for check in ("present", "present_if_quantized")}
+"""Rules that ask for keys which only the first file of a set has."""
 
 Open = Callable[[ByteSource], Reading]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import NamedTuple, cast
 
 from ..files.source import Source
@@ -17,6 +17,7 @@ LIMIT = max(RULES["GG0903"].limits.values())
 _MOST = 100_000  # holes that are counted
 _BOUNDS = {CONTAINER_RULES[RULE_OF[check]].id for check in ("fits", "count_fits")}
 """Rules that compare with the end of what was looked at."""
+_MORE = CONTAINER_RULES[RULE_OF["all_shown"]].id
 
 
 class Holes(NamedTuple):
@@ -39,8 +40,13 @@ def find_holes(source: Source) -> Holes | None:
     return None if first is None or passed is None else Holes(first, passed, count)
 
 
-def in_metadata(holes: Holes, found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What a scan up to there has found, and that the keys reach further than anyone should go."""
+def in_metadata(holes: Holes, found: Collection[Finding]) -> tuple[Finding, ...]:
+    """What a scan up to there has found, and whether the keys reach further than anyone should go.
+
+    That is so if it ended there, and not at something else that is wrong.
+    """
+    if not any(finding.rule in {*_BOUNDS, _MORE} for finding in found):
+        return tuple(found)
     beyond = _finding("GG0903", "error", holes.passed, "metadata", LIMIT)
     return (*(finding for finding in found if finding.rule not in _BOUNDS), beyond)
 

@@ -39,10 +39,9 @@ def known_keys(model: Model) -> Iterator[tuple[str, Key]]:
     """The keys of a file that the specification describes, with what it says of them."""
     patterns = []
     for key in KEYS:
-        name = _of(model, key.key)
-        if "{" in name:
-            patterns.append((name.partition("{")[0], _pattern(name), key))
-        elif name in model.metadata:
+        if "{" in key.key.replace("{arch}", ""):
+            patterns.append((key.key.partition("{")[0], _pattern(key.key), key))
+        elif (name := _of(model, key.key)) in model.metadata:
             yield name, key
     starts = tuple({start for start, _, _ in patterns})
     for name in model.metadata:
@@ -58,7 +57,7 @@ def _of(model: Model, key: str) -> str:
 
 def _pattern(name: str) -> re.Pattern[str]:
     text = re.escape(name).replace(r"\{id\}", "[0-9]{1,10}").replace(r"\{name\}", "[^.]+")
-    return re.compile(text if r"\{arch\}" not in text else r"(?!)")
+    return re.compile(text)
 
 
 def _check_type(model: Model, found: Collector, name: str, key: Key) -> bool:
@@ -67,7 +66,7 @@ def _check_type(model: Model, found: Collector, name: str, key: Key) -> bool:
     type_ = model.type(name) or ""
     if type_ in key.types:
         return True
-    names = {"key": name, "type": type_, "expected": " or ".join(key.types)}
+    place, expected = model.place(name), " or ".join(key.types)
     width = _WIDTHS.get(stored.kind.kind)
     alike = [
         given
@@ -75,9 +74,9 @@ def _check_type(model: Model, found: Collector, name: str, key: Key) -> bool:
         if given.startswith("ARRAY") == stored.is_array and _WIDTHS.get(_kind(given)) == width
     ]
     if width is None or key.exact or not alike:
-        found.add("GG1001", **model.place(name), **names)
+        found.add("GG1001", **place, key=name, type=type_, expected=expected)
         return False
-    found.add("GG1002", **model.place(name), **names)
+    found.add("GG1002", **place, key=name, type=type_, expected=expected)
     return True
 
 
@@ -174,6 +173,4 @@ def _check_count(model: Model, found: Collector, name: str, key: Key, value: int
                 numbers.add(int(number))
     if numbers != set(range(min(value, len(numbers) + 1))):
         place, present = model.place(name), len(numbers)
-        found.add(
-            "GG1010", **place, key=name, value=value, prefix=key.counts, present=present
-        )
+        found.add("GG1010", **place, key=name, value=value, prefix=key.counts, present=present)

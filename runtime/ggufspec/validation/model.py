@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 Kind = Literal["model", "vocabulary", "adapter", "projector", "imatrix", "control-vector"]
 
-_BY_TYPE: Mapping[str, Kind] = {"adapter": "adapter", "mmproj": "projector", "imatrix": "imatrix"}
-_BY_ARCHITECTURE: Mapping[str, Kind] = {"clip": "projector", "controlvector": "control-vector"}
+KIND_OF_TYPE: Mapping[str, Kind] = {
+    "adapter": "adapter",
+    "mmproj": "projector",
+    "imatrix": "imatrix",
+}
+KIND_OF_ARCHITECTURE: Mapping[str, Kind] = {"clip": "projector", "controlvector": "control-vector"}
+_KIND_OF_KEY: Mapping[str, Kind] = {"adapter.type": "adapter", "imatrix.chunk_count": "imatrix"}
 
 
 @dataclass(frozen=True)
@@ -112,10 +117,13 @@ def model_of(parts: Sequence[Part], profile: str, **rest: Any) -> Model | None:
 def kind_of(metadata: Mapping[str, Any], tensors: int) -> Kind:
     """What a file says it is; one with a vocabulary and no tensors is that vocabulary."""
     said, architecture = metadata.get("general.type"), metadata.get("general.architecture")
-    if isinstance(said, str) and said in _BY_TYPE:
-        return _BY_TYPE[said]
-    if isinstance(architecture, str) and architecture in _BY_ARCHITECTURE:
-        return _BY_ARCHITECTURE[architecture]
+    if isinstance(said, str) and said in KIND_OF_TYPE:
+        return KIND_OF_TYPE[said]
+    if isinstance(architecture, str) and architecture in KIND_OF_ARCHITECTURE:
+        return KIND_OF_ARCHITECTURE[architecture]
+    for key, kind in _KIND_OF_KEY.items():
+        if key in metadata:
+            return kind
     if not tensors and "tokenizer.ggml.tokens" in metadata:
         return "vocabulary"
     return "model"

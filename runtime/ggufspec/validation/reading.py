@@ -6,14 +6,13 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..container.dialects import Choice, scan_as
-from ..container.scan import Scan
+from ..container.scan import Buffer, Scan, scan
 from ..files.guard import guarded
 from ..files.source import ByteSource, Source
 from ..generated.shards import COUNT_KEY
-from .holes import find_holes, in_data, in_metadata
 
 if TYPE_CHECKING:
+    from ..container.dialects import Choice
     from ..files.part import Part
 
 
@@ -54,15 +53,36 @@ def read(origin: ByteSource, *, profile: str, dialect: str | None, opened: ExitS
     source = Source(origin)
     opened.callback(source.close)
     opened.enter_context(guarded(source))
-    holes = find_holes(source)
-    view = source.view
-    if holes is not None:
-        start, choice = scan_as(view[: holes.passed], profile=profile, dialect=dialect)
-        if not start.whole:
-            found = in_metadata(holes, start.findings)
-            return Reading(source, replace(start, findings=found), choice, filled=False)
-    scanned, choice = scan_as(view, profile=profile, dialect=dialect)
-    if holes is not None:
-        found = (*scanned.findings, *in_data(holes, profile))
-        scanned = replace(scanned, findings=found)
-    return Reading(source, scanned, choice, filled=holes is None)
+    if next(source.holes(), None) is not None:
+        return _read_with_holes(source, profile, dialect)
+    return Reading(source, *_scan(source.view, profile, dialect))
+
+
+def _read_with_holes(source: Source, profile: str, dialect: str | None) -> Reading:
+    """The same for a file of which parts were never written, where nobody walks through them."""
+    from .holes import find_holes, in_data, in_metadata
+
+    view, holes = source.view, find_holes(source)
+    if holes is None:
+        return Reading(source, *_scan(view, profile, dialect))
+    start, choice = _scan(view[: holes.passed], profile, dialect)
+    if not start.whole:
+        found = in_metadata(holes, start.findings)
+        return Reading(source, replace(start, findings=found), choice, filled=False)
+    whole, choice = _scan(view, profile, dialect)
+    found = (*whole.findings, *in_data(holes, profile))
+    return Reading(source, replace(whole, findings=found), choice, filled=False)
+
+
+def _scan(view: Buffer, profile: str, dialect: str | None) -> tuple[Scan, Choice | None]:
+    """`scan_as`, which a file without tensors does not need: it tells nothing of dialects."""
+    if dialect is None:
+        found = scan(view, profile=profile)
+        if not len(found.tensors):
+            return found, None
+        from ..container.dialects import settled
+
+        return settled(view, found, profile)
+    from ..container.dialects import scan_as
+
+    return scan_as(view, profile=profile, dialect=dialect)

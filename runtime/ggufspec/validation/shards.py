@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..files.arrays import Stored
 from ..files.metadata import Metadata
 from ..files.part import Part
 from ..files.shard_names import shard_name
-from ..files.shards import Fault, belonging, gather, own_name, stated_count
+from ..files.shards import SET_KEYS, Fault, belonging, gather, own_name, stated_count
+from ..generated.container import ALIGNMENT_KEY
 from .findings import Collector
+
+_OF_FILES = SET_KEYS | {ALIGNMENT_KEY}
+"""Keys that each file has for itself; other rules compare them."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +64,44 @@ def check(files: FileSet, found: Collector) -> None:
         found.add(fault.rule_id, **_place(fault), **facts)
     if files.count > 1 and files.parts[0].source.path is None:
         found.add("GG0811", count=files.count)
+    first, *others = files.parts
+    for part in others if first.number == 0 else ():
+        _compare_keys(part, Metadata(first.source, first.scan), found)
+
+
+def _compare_keys(part: Part, first: Metadata, found: Collector) -> None:
+    """A later file may repeat keys of the first one; it should have no others."""
+    own = Metadata(part.source, part.scan)
+    keys = [key for key in own if key not in _OF_FILES]
+    lacking = [key for key in keys if key not in first]
+    if lacking:
+        place = _key_place(part, own, lacking[0])
+        found.add("GG0813", **place, file=part.file, count=len(lacking), key=lacking[0])
+    for key in keys:
+        if key in first and not _same(own.stored(key), first.stored(key)):
+            found.add("GG0812", **_key_place(part, own, key), file=part.file, key=key)
+
+
+def _same(one: Stored, other: Stored) -> bool:
+    """Whether two values of one byte order are equal; of two orders nobody has to know."""
+    if one.form.byte_order != other.form.byte_order:
+        return True
+    return (one.kind, one.is_array, one.bytes()) == (other.kind, other.is_array, other.bytes())
+
+
+def _key_place(part: Part, metadata: Metadata, key: str) -> dict[str, Any]:
+    row = metadata.row(key)
+    offset = part.scan.keys.value_offset[row]
+    return {"shard": part.number, "offset": offset, "path": f"metadata[{row}].value"}
 
 
 def _place(fault: Fault) -> dict[str, Any]:
     """File, offset and path of the key or tensor info that shows a fault."""
-    scan = fault.part.scan
-    place: dict[str, Any] = {"shard": fault.part.number}
-    if fault.tensor is not None:
-        place |= {"offset": scan.tensors.start[fault.tensor], "path": f"tensors[{fault.tensor}]"}
-    elif fault.key in (metadata := Metadata(fault.part.source, scan)):
-        row = metadata.row(fault.key)
-        place |= {"offset": scan.keys.value_offset[row], "path": f"metadata[{row}].value"}
-    else:
-        place["path"] = "metadata" if fault.key else ""
-    return place
+    part, row = fault.part, fault.tensor
+    if row is not None:
+        offset = part.scan.tensors.start[row]
+        return {"shard": part.number, "offset": offset, "path": f"tensors[{row}]"}
+    metadata = Metadata(part.source, part.scan)
+    if fault.key in metadata:
+        return _key_place(part, metadata, fault.key)
+    return {"shard": part.number, "path": "metadata" if fault.key else ""}

@@ -1,0 +1,48 @@
+/* Runs the conditions of the running variant, on big-endian blocks by way of a tile. */
+#include "check.h"
+
+#include "dispatch.h"
+
+#define TILE 16384
+
+#define TABLE(name) extern GGUFSPEC_HIDDEN const ggufspec_check ggufspec_checks_##name[]
+TABLE(baseline);
+#if defined(GGUFSPEC_HAVE_V3)
+TABLE(v3);
+#endif
+
+static const ggufspec_check *check_of(int type) {
+    if (type < 0 || type >= ggufspec_type_count) return NULL;
+#if defined(GGUFSPEC_HAVE_V3)
+    if (strcmp(ggufspec_variant(), "v3") == 0) return &ggufspec_checks_v3[type];
+#endif
+    return &ggufspec_checks_baseline[type];
+}
+
+const char *const *ggufspec_conditions(int type) {
+    const ggufspec_check *check = check_of(type);
+    return check == NULL ? NULL : check->conditions;
+}
+
+int ggufspec_check_blocks(int type, int big_endian, const uint8_t *src, size_t n,
+                          uint64_t *broken) {
+    const ggufspec_check *check = check_of(type);
+    if (check == NULL) return -1;
+    if (check->count == NULL) return 0;
+    const ggufspec_type *t = &ggufspec_types[type];
+    if (!big_endian || t->words_count == 0) {
+        check->count(src, n, broken);
+        return 0;
+    }
+    uint8_t tile[TILE];
+    const size_t most = TILE / t->bytes;
+    if (most == 0) return -1;
+    for (size_t done = 0; done < n;) {
+        const size_t count = n - done < most ? n - done : most;
+        memcpy(tile, src + done * t->bytes, count * t->bytes);
+        if (ggufspec_swap(type, tile, count) != 0) return -1;
+        check->count(tile, count, broken);
+        done += count;
+    }
+    return 0;
+}
