@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "dispatch.h"
+#include "load.h"
 
 #define TILE 16384
 
@@ -45,4 +46,20 @@ int ggufspec_check_blocks(int type, int big_endian, const uint8_t *src, size_t n
         done += count;
     }
     return 0;
+}
+
+static int all_alike(const uint8_t *data, size_t size, uint64_t word) {
+    uint64_t other = load_u64(data + size - 8) ^ word;
+    for (size_t at = 0; at + 8 <= size; at += 8) other |= load_u64(data + at) ^ word;
+    return other == 0;
+}
+
+void ggufspec_whole_steps(const uint8_t *data, size_t n, size_t size, uint8_t *kinds) {
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t word = load_u64(data + i * size);
+        kinds[i] = word == 0 ? 1 : word == UINT64_MAX ? 2 : 0;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (kinds[i] && !all_alike(data + i * size, size, kinds[i] == 1 ? 0 : UINT64_MAX))
+            kinds[i] = 0;
 }

@@ -29,4 +29,8 @@ const char *const *ggufspec_conditions(int type);
 int ggufspec_check_blocks(int type, int big_endian, const uint8_t *src, size_t n,
                           uint64_t *broken);
 
+/* Of each of `n` steps of `size` bytes, eight or more: 1 for one of zeros, 2 for one of 0xFF,
+ * else 0. Of a step that begins with other bytes nothing else is read. */
+void ggufspec_whole_steps(const uint8_t *data, size_t n, size_t size, uint8_t *kinds);
+
 #endif

@@ -13,12 +13,12 @@ import os
 import platform
 from pathlib import Path
 
-from bench import dequantize, opening, quantize
+from bench import dequantize, opening, quantize, validate
 from ggufspec import native
 from ggufspec.blocks import kernels
 from ggufspec.registry import types
 
-PARTS = ("opening", "dequantize", "quantize")
+PARTS = ("opening", "validate", "dequantize", "quantize")
 
 
 def main() -> None:
@@ -44,6 +44,8 @@ def main() -> None:
     print(f", kernels {kernels.variant()}" if kernels.available() else "")
     if "opening" in parts:
         opening.show()
+    if "validate" in parts:
+        validate.show()
     if "dequantize" in parts:
         dequantize.run(chosen, markdown=options.markdown)
     if "quantize" in parts:

@@ -13,7 +13,7 @@ from support import oracle, realfiles
 NAME = "ggml-vocab-gemma-4.gguf"
 
 
-def _best(work: Callable[[], object], times: int) -> float:
+def best(work: Callable[[], object], times: int) -> float:
     """The shortest of several runs, in seconds."""
     best = float("inf")
     for _ in range(times):
@@ -34,11 +34,11 @@ def show() -> None:
             for tensor in f.tensors.values():
                 _ = tensor.name, tensor.type, tensor.shape
 
-    mine = _best(ours, 20)
+    mine = best(ours, 20)
     print(f"\nopen and list {NAME}: {mine * 1e3:.1f} ms")
     for name, work, times in (
         ("ggml", lambda: oracle.opens(path), 5),
         ("gguf-py", lambda: gguf.GGUFReader(path), 1),
     ):
-        theirs = _best(work, times)
+        theirs = best(work, times)
         print(f"  {name}: {theirs * 1e3:.0f} ms, {theirs / mine:.0f} times as long")

@@ -35,8 +35,8 @@ FEWEST, MOST = 4, 1024
 
 ROUNDS = 15
 
-ALONE = time.thread_time
-"""One thread is timed by what the processor did for it: neighbours may interrupt it."""
+ALONE = time.process_time
+"""What processors did for one thread counts: neighbours interrupt it, and libgguf takes more."""
 
 THREADS_SECONDS, THREADS_FEWEST, THREADS_MOST, THREADS_ROUNDS = 0.15, 512, 4096, 5
 """For all threads: what one thread takes about, rows, rounds."""

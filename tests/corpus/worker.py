@@ -1,9 +1,10 @@
-"""Reads files of the corpus within limits and says what each cost; started by `measure`.
+"""Reads files of the corpus within limits and says what each cost; started by support.costs.
 
-    python -m corpus.worker FILE...
+    python -m corpus.worker [--structure] FILE...
 
 Prints one JSON line a file: what happened, the most memory in bytes, the most processor time in
-seconds that one action took. The limits end the process where they are far exceeded.
+seconds that one action took. The limits end the process where they are far exceeded. With
+--structure only the structure is looked at, under no limit of memory.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ggufspec
 from support.reading import read_all
@@ -23,27 +25,32 @@ MEMORY = 256 << 20
 MOST_SECONDS = 60
 
 
-def main(paths: list[str]) -> None:
+def main(paths: list[str], *, structure: bool) -> None:
     """Warm up, set the limits, then one file after the other."""
     warm = b"GGUF" + (3).to_bytes(4, "little") + bytes(16)
     for profile in PROFILES:
         ggufspec.validate(warm, profile, data=True)
     read_all(warm)
-    used = _status("VmSize")
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
+    if not structure:
+        used = _status("VmSize")
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     for path in paths:
-        print(json.dumps(_measured(path)), flush=True)
+        print(json.dumps(_measured(path, structure=structure)), flush=True)
 
 
-def _measured(path: str) -> dict[str, object]:
+def _measured(path: str, *, structure: bool) -> dict[str, object]:
+    more: dict[str, Any] = {"checks": ("structure",)} if structure else {"data": True}
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
     actions: dict[str, Callable[[], object]] = {
         f"validate {profile}": lambda profile=profile: (  # type: ignore[misc]
-            ggufspec.validate(path, profile, data=True, threads=1).verdict
+            ggufspec.validate(path, profile, threads=1, **more).verdict
         )
         for profile in PROFILES
     }
-    actions["read"] = lambda: read_all(path)
+    if structure:
+        actions["open"] = lambda: ggufspec.open(path).close() or "ok"  # type: ignore[func-returns-value]
+    else:
+        actions["read"] = lambda: read_all(path)
     answers, slowest = {}, (0.0, "")
     for name, action in actions.items():
         start = time.process_time()
@@ -64,4 +71,5 @@ def _status(field: str) -> int:
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CPU, (10 * MOST_SECONDS, 10 * MOST_SECONDS))
-    main(sys.argv[1:])
+    wanted = sys.argv[1:]
+    main([path for path in wanted if path[:2] != "--"], structure="--structure" in wanted)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,9 +82,6 @@ def made(
     types: Mapping[str, str] | None = None,
 ) -> bytes:
     """The bytes of such a file."""
-    import tempfile
-    from pathlib import Path
-
     tensors = {
         name: _zeros(dims, (types or {}).get(name, "F32")) for name, dims in (shapes or {}).items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import gguf
@@ -13,6 +14,7 @@ import ggufspec
 from ggufspec import Value
 from ggufspec.generated import architectures as tables
 from ggufspec.generated.recipes import FILE_TYPES
+from ggufspec.validation.architecture import evaluate
 from support.meaning import (
     ARCHITECTURES,
     EMBEDDING,
@@ -25,6 +27,7 @@ from support.meaning import (
     rules,
     toy,
 )
+from support.models import write_set
 
 TOYS = {name: toy(name) for name in ARCHITECTURES}
 TOYS |= {f"{name} with lengths": toy(name, lengths=True) for name in WITH_LENGTHS}
@@ -288,10 +291,25 @@ def test_other_architectures_have_general_rules() -> None:
     assert rules(found(OTHER, some), "GG11") == []
 
 
-def test_exceptions_have_none() -> None:
+def test_exceptions_have_no_shapes() -> None:
     for name in tables.EXCEPT:
         keys = {"general.architecture": name, f"{name}.embedding_length": 5}
         assert rules(found(keys, {"token_embd.weight": (32, 3)}), "GG11") == []
+        keys |= {f"{name}.block_count": 2, f"{name}.posnet.block_count": 3}
+        assert rules(found(keys, {"token_embd.weight": (32, 3)}), "GG11") == ["GG1108"]
+
+
+def test_tensors_of_all_files_of_a_set_count(tmp_path: Path) -> None:
+    weights = {name: np.zeros(dims[::-1], np.float32) for name, dims in LLAMA.shapes.items()}
+    first = write_set(tmp_path / "m", weights, LLAMA.keys, 3, 8)
+    assert rules(ggufspec.validate(first, checks=("meaning",)), "GG11") == []
+    del weights["blk.1.ffn_up.weight"]
+    weights["blk.1.ffn_down.weight"] = np.zeros((3, 3), np.float32)
+    first = write_set(tmp_path / "n", weights, LLAMA.keys, 3, 8)
+    report = ggufspec.validate(first, checks=("meaning",))
+    assert rules(report, "GG11") == ["GG1104", "GG1106"]
+    (finding,) = (f for f in report.findings if f.rule == "GG1106")
+    assert finding.file == "n-00003-of-00003.gguf"
 
 
 def test_a_vocabulary_has_no_tensors_to_miss() -> None:
@@ -304,8 +322,6 @@ def test_a_vocabulary_has_no_tensors_to_miss() -> None:
 def test_formulas() -> None:
     formula = tables.ARCHITECTURES["llama"].tensors["blk.{n}.attn_k.weight"].dims[1]
     assert formula is not None
-    from ggufspec.validation.architecture import evaluate
-
     numbers = {"embedding_length": 12, "head_count": 4, "head_count_kv": [2, 1]}
     assert [evaluate(formula, numbers, block) for block in range(3)] == [6, 3, None]
     assert evaluate(formula, {**numbers, "head_count": 0}, 0) is None
@@ -313,16 +329,11 @@ def test_formulas() -> None:
     assert evaluate(formula, {**numbers, "key_length": 5}, 0) == 10
 
 
-def test_many_tensors_take_linear_time() -> None:
-    """A hundred thousand tensors of one block that all are none that a llama has."""
+def test_many_tensors_that_no_llama_has(tmp_path: Path) -> None:
     names = [f"blk.{n % 512}.x{n}" for n in range(20_000)]
     data = {name: np.zeros(1, np.float32) for name in names}
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "many.gguf")
-        ggufspec.write(path, {**LLAMA.keys, "llama.block_count": 512}, data)
-        report = ggufspec.validate(path, checks=("meaning",))
+    path = tmp_path / "many.gguf"
+    ggufspec.write(path, {**LLAMA.keys, "llama.block_count": 512}, data)
+    report = ggufspec.validate(path, checks=("meaning",))
     assert rules(report, "GG11") == ["GG1104", "GG1105"]
     assert sum(f.rule.startswith("GG11") for f in report.findings) == 2

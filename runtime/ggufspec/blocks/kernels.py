@@ -202,13 +202,25 @@ def count_broken(name: str, data: Bytes, *, byte_order: str = "little") -> dict[
     return {text: count for text, count in zip(texts, counts, strict=False) if count}
 
 
+def whole_steps(data: Bytes, size: int) -> Bytes | None:
+    """Which steps of `size` bytes of the data are zeros (1) or 0xFF (2) alone; 0 for the others.
+
+    None without a library that can tell.
+    """
+    run = getattr(_library(), "ggufspec_whole_steps", None) if available() else None
+    if run is None:
+        return None
+    kinds = np.empty(len(data) // size, np.uint8)
+    run(data.ctypes.data, len(kinds), size, kinds.ctypes.data)
+    return kinds
+
+
 @cache
 def _conditions(name: str) -> tuple[str, ...] | None:
     """The conditions on a type's blocks, if library and package agree about them."""
     texts_of = getattr(_library(), "ggufspec_conditions", None)
     if texts_of is None:
         return None
-    texts_of.restype = ctypes.POINTER(ctypes.c_char_p)
     stored, texts = texts_of(_kernels()[name].number), []
     while stored and stored[len(texts)] is not None:
         texts.append(stored[len(texts)].decode())
@@ -275,6 +287,9 @@ def _library() -> ctypes.CDLL:
     library.ggufspec_pack.argtypes = [integer, integer, pointer, size, pointer]
     if hasattr(library, "ggufspec_check_blocks"):
         library.ggufspec_check_blocks.argtypes = [integer, integer, pointer, size, pointer]
+        library.ggufspec_conditions.restype = ctypes.POINTER(ctypes.c_char_p)
+        library.ggufspec_whole_steps.argtypes = [pointer, size, size, pointer]
+        library.ggufspec_whole_steps.restype = None
     return library
 
 

@@ -172,4 +172,3 @@ class CCursor:
 
 def _address(numbers: array[int]) -> int:
     return numbers.buffer_info()[0]
-

@@ -47,9 +47,8 @@ def check(model: Model, found: Collector) -> None:
         return
     own = ARCHITECTURES.get(model.architecture)
     numbers = _numbers(model)
-    if own or model.architecture not in EXCEPT:
-        for relation in (*GENERAL.relations, *(own.relations if own else ())):
-            _check_relation(model, found, relation, numbers)
+    for relation in (*GENERAL.relations, *(own.relations if own else ())):
+        _check_relation(model, found, relation, numbers)
     _check_cache(model, found, numbers)
     if not len(model.tensors):
         return

@@ -188,7 +188,7 @@ def _look(chunk: _Chunk) -> _Seen:
         _count(chunk, "tensor", whole[-suffix:].reshape(1, -1), seen)
     first, last = chunk.steps
     if last > first:
-        seen.steps.append(whole_steps(whole, first, last))
+        seen.steps.append(whole_steps(whole[first * STEP : last * STEP]))
     return seen
 
 

@@ -11,6 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..blocks import kernels
+from ..blocks.rows import Backend
+
 STEP = 4096
 """Bytes; runs of two steps and more are found."""
 
@@ -33,11 +36,16 @@ class Run(NamedTuple):
         return self.end - self.start
 
 
-def whole_steps(data: Bytes, first: int, last: int) -> Bytes:
-    """Of steps `first` to `last` of the data: 1 for one of zeros, 2 for one of 0xFF, else 0."""
-    steps = np.ndarray((last - first, STEP), np.uint8, data, first * STEP)
-    heads = np.ndarray((last - first,), np.uint64, data, first * STEP, (STEP,))
-    kinds = np.zeros(last - first, np.uint8)
+def whole_steps(data: Bytes, *, backend: Backend = "auto") -> Bytes:
+    """Of each whole step of the data: 1 for one of zeros, 2 for one of 0xFF, else 0."""
+    if backend != "numpy":
+        kinds = kernels.whole_steps(data, STEP)
+        if kinds is not None:
+            return kinds
+    count = len(data) // STEP
+    steps = data[: count * STEP].reshape(count, STEP)
+    heads = steps[:, :_WORD].copy().view(np.uint64)[:, 0]
+    kinds = np.zeros(count, np.uint8)
     for kind, value in ((1, 0), (2, 0xFF)):
         word = np.frombuffer(bytes([value]) * _WORD, np.uint64)[0]
         (alike,) = np.nonzero(heads == word)

@@ -26,9 +26,9 @@ _PLAIN = re.compile(rb"[\t\n\r -9;-\[\]-~]*")
 """Text of which nothing below can be said: ASCII without a colon, a backslash or controls."""
 _PLAIN_NAME = re.compile(r"(?!-|\.{1,2}$)[ -.0-9;-\[\]-~]*")
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_INVISIBLE = re.compile(
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+DIRECTION = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+INVISIBLE = re.compile(
     "[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
     # Joiners belong into emoji and many scripts; beside ASCII they only hide.
@@ -36,7 +36,7 @@ _INVISIBLE = re.compile(
 )
 _PATH = re.compile(r"[/\\]|^\.\.?$|^[A-Za-z]:")
 
-_OF_TEXT = {"GG1702": _CONTROL, "GG1703": _DIRECTION, "GG1704": _INVISIBLE}
+_OF_TEXT = {"GG1702": CONTROL, "GG1703": DIRECTION, "GG1704": INVISIBLE}
 
 
 def check(model: Model, found: Collector) -> None:
@@ -45,7 +45,7 @@ def check(model: Model, found: Collector) -> None:
         return
     _check_tensors(model, found)
     for key in model.metadata:
-        if not key.isascii() and (match := _INVISIBLE.search(key)):
+        if not key.isascii() and (match := INVISIBLE.search(key)):
             place = model.key_place(key)
             found.add("GG1701", **place, what="key", name=key, character=_code(match))
     for key, text in _texts(model):
@@ -68,7 +68,7 @@ def _check_tensors(model: Model, found: Collector) -> None:
         if _PLAIN_NAME.fullmatch(name):
             continue
         place = model.tensor_place(name, "name")
-        if match := _INVISIBLE.search(name):
+        if match := INVISIBLE.search(name):
             found.add("GG1701", **place, what="tensor", name=name, character=_code(match))
         if _PATH.search(name):
             found.add("GG1709", **place, name=name)

@@ -1,0 +1,116 @@
+"""Where a file keeps chat templates: keys of its own, arrays of them, and a tokenizer's JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..files.arrays import NestedArray, Stored, StringArray
+
+if TYPE_CHECKING:
+    from .model import Model
+
+NAMES = "tokenizer.chat_templates"
+"""The key that lists the names of further templates."""
+
+_KEY = "chat_template"
+_JSON = "tokenizer.huggingface.json"
+_LONGEST_JSON = 1 << 26  # bytes
+_LONGEST_NAME = 200  # characters: the places in deep arrays get long names
+_TAGS = (b"{{", b"{%", b"{#")
+
+
+class Template(NamedTuple):
+    """One template: the key it is found under, what to call it, and its bytes.
+
+    `data` is None where something that should hold a template cannot be read; `name` says why.
+    """
+
+    key: str
+    name: str
+    data: bytes | memoryview | None
+
+
+def templates(model: Model) -> Iterator[Template]:
+    """All templates, in the order of the file."""
+    for key in model.metadata:
+        if _KEY in key:
+            yield from _stored(key, model.metadata.stored(key))
+        elif key == _JSON:
+            yield from _in_json(key, model.metadata.stored(key))
+
+
+def _stored(key: str, value: Stored) -> Iterator[Template]:
+    """The strings of a value, however deep its arrays are nested."""
+    waiting = [iter([(key, value)])]
+    while waiting:
+        name, stored = next(waiting[-1], (key, None))
+        if stored is None:
+            waiting.pop()
+        elif not stored.is_array:
+            if stored.kind.kind == "string":
+                yield Template(key, name, stored.bytes())
+        elif stored.kind.kind == "string":
+            strings = StringArray(stored)
+            for number in range(len(strings)):
+                raw = strings.raw(number)
+                # The names of templates stand in such arrays too.
+                if key != NAMES or any(tag in bytes(raw) for tag in _TAGS):
+                    yield Template(key, _item(name, number), raw)
+        elif stored.kind.kind == "array":
+            waiting.append(_inner(name, NestedArray(stored)))
+
+
+def _inner(name: str, nested: NestedArray) -> Iterator[tuple[str, Stored]]:
+    return ((_item(name, number), nested.inner(number)) for number in range(len(nested)))
+
+
+def _item(name: str, number: int) -> str:
+    return f"{name[:_LONGEST_NAME]}[{number}]"
+
+
+def _any_spelling(word: str) -> str:
+    """A pattern of a word in JSON, each letter as it is or as an escape."""
+    return "".join(rf"(?:{re.escape(c)}|\\u00{ord(c):02x})" for c in word)
+
+
+_MEMBER = re.compile(rf'(?<!\\)"{_any_spelling(_KEY)}"\s*:\s*', re.IGNORECASE)
+
+
+def _in_json(key: str, value: Stored) -> Iterator[Template]:
+    """Templates in the JSON of a tokenizer, of which nothing else is read."""
+    if value.is_array or value.kind.kind != "string":
+        return
+    if len(value.bytes()) > _LONGEST_JSON:
+        yield Template(key, "it is too long", None)
+        return
+    text = str(value.bytes(), "utf-8", "surrogateescape")
+    # Numbers are left as text: long ones take long to read.
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str)
+    end = 0
+    for match in _MEMBER.finditer(text):
+        if match.start() < end:  # inside of one that was read
+            continue
+        try:
+            member, end = decoder.raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            yield Template(key, f"{_KEY} at character {match.start()} is no JSON", None)
+            continue
+        for path, text_found in _texts(_KEY, member):
+            yield Template(key, f"{key}: {path}", text_found.encode("utf-8", "surrogatepass"))
+
+
+def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+    waiting = [(path, value)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str):
+            yield path, value
+        elif isinstance(value, list):
+            waiting += [(_item(path, n), item) for n, item in reversed(list(enumerate(value)))]
+        elif isinstance(value, dict):
+            start = path[:_LONGEST_NAME]
+            pairs = [(f"{start}.{name}", item) for name, item in value.items() if name != "name"]
+            waiting += reversed(pairs)

@@ -1,0 +1,54 @@
+"""Signs in the text of a chat template, whatever its syntax."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .text import CONTROL, DIRECTION, INVISIBLE
+
+_URL = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s\"'<>`{}\\)]+", re.IGNORECASE)
+_CODED = re.compile(r"[A-Za-z0-9+/_-]{120,}={0,2}")
+_FEW = 10  # different characters: a line of dashes is no code
+
+PATTERNS = {
+    "GG1417": _URL,
+    "GG1418": _CODED,
+    "GG1419": INVISIBLE,
+    "GG1420": DIRECTION,
+    "GG1421": CONTROL,
+}
+"""What nobody needs in a template, by rule."""
+
+DUNDER = re.compile(r"(?<![A-Za-z0-9])__[A-Za-z]\w{0,60}?__(?![A-Za-z0-9])|_[A-Z]\w{0,60}__\w+")
+"""Names that Python keeps for itself."""
+
+
+class Sign(NamedTuple):
+    """Something to look at: the rule, its place in the template, and what stands there."""
+
+    rule: str
+    line: int
+    column: int
+    evidence: str
+
+
+def text_signs(text: str, *, dunder: bool) -> Iterator[Sign]:
+    """What the patterns find in a whole template; dunder names too where no tree has them."""
+    patterns = {**PATTERNS, "GG1410": DUNDER} if dunder else PATTERNS
+    for rule, pattern in patterns.items():
+        for match in pattern.finditer(text):
+            if evidence := evidence_of(rule, match[0]):
+                line = text.count("\n", 0, match.start()) + 1
+                column = match.start() - text.rfind("\n", 0, match.start())
+                yield Sign(rule, line, column, evidence)
+
+
+def evidence_of(rule: str, matched: str) -> str:
+    """What to show of a match; nothing for one that only looks like it."""
+    if rule == "GG1418" and len(set(matched)) < _FEW:
+        return ""
+    if len(matched) == 1:
+        return f"U+{ord(matched):04X}"
+    return matched
