@@ -75,8 +75,8 @@ fresh: $(VENV)/.tools ## generated/ is what the specification says
 pytest: develop ## the tests alone
 	$(PYTEST) -n $(JOBS) --dist loadfile
 
-fuzz: develop ## the C part under address and undefined-behaviour sanitizers, FUZZ_SECONDS=60 of damaged files
-	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -q tests/fuzz/test_sanitized.py
+fuzz: develop ## fuzzers and sanitizers, FUZZ_SECONDS=60 each: libFuzzer, atheris, damaged files
+	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -q tests/fuzz/test_fuzzers.py tests/fuzz/test_sanitized.py
 	PYTHONPATH=tests $(BIN)/python -m support.sanitized -m pytest -q tests/roundtrip/test_pack.py
 
 cross: develop ## AArch64 and s390x (big-endian) builds under qemu-user

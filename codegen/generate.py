@@ -22,7 +22,10 @@ SUPPORT = {
 }  # fmt: skip
 """Files of runtime/c that go along when a target is written into another project."""
 
-_COMMENTS = {".py": ("# ", ""), ".c": ("// ", ""), ".h": ("// ", ""), ".inc": ("// ", "")}
+_COMMENTS = {
+    **dict.fromkeys((".py", ".dict"), ("# ", "")),
+    **dict.fromkeys((".c", ".h", ".inc"), ("// ", "")),
+}
 
 
 def find_root(start: Path) -> Path | None:

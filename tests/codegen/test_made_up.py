@@ -47,11 +47,19 @@ RUN = """
 import sys
 import numpy as np
 from ggufspec import blocks
-from ggufspec.blocks import kernels
+from ggufspec.blocks import checks, kernels
 from ggufspec.registry import types
 
 def _unpack(data, name, how):
     return {k: np.ascontiguousarray(v) for k, v in blocks.unpack(data, name, **how).items()}
+
+def parts(rows, inner, suffix, info):
+    found = {"block": inner}
+    if info.row_prefix:
+        found["row"] = np.ascontiguousarray(rows[:, : info.row_prefix])
+    if suffix is not None:
+        found["tensor"] = suffix.reshape(1, -1)
+    return found
 
 given, made, (source, target, backend) = {}, {}, sys.argv[1:]
 with np.load(source) as file:
@@ -79,6 +87,11 @@ for name in names:
         made[f"{name}.{order}.kept"] = np.array(
             all(np.array_equal(codes[key].view("u1"), again[key].view("u1")) for key in codes)
         )
+        for part, stored in parts(rows, inner, suffix, types[name].info).items():
+            counts = checks.count_broken(stored, types[name], part, **how)
+            for text, count in counts.items():
+                found = checks.find_broken(stored, types[name], text, 99, part, **how)
+                made[f"{name}.{order}.broken.{part}.{text}"] = np.array([(count, 0), *found])
     made[f"{name}.swapped"] = blocks.byteswap(rows, name)
 np.savez(target, **made)
 """
@@ -202,6 +215,18 @@ def test_numpy(tree: Path, spec: Spec, stored: Path, numpy_results: Results) -> 
                 code = key.removeprefix(start)
                 found = interpreter.integers(array)
                 assert found == [block[code] for block in expected], (name, key)
+
+            broken = [interpreter.broken(kind, block) for block in blocks]
+            steps = {"block": 1, "row": BLOCKS, "tensor": len(blocks)}
+            start, told = f"{order}.broken.", set[str]()
+            for key in (key for key in results if key.startswith(start)):
+                part, text = key.removeprefix(start).split(".", 1)
+                expected_count = sum(counts.pop(text) for counts in broken[:: steps[part]])
+                assert results[key][0, 0] == expected_count, (name, key)
+                assert len(results[key]) == 1 + min(99, expected_count)
+                told.add(text)
+            left = {text for counts in broken for text, count in counts.items() if count} - told
+            assert not left, f"broken and not told: {left}"
 
             assert results[f"{order}.kept"], f"packing keeps every code of {name}"
             if exact(spec, name):

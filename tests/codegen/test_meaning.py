@@ -73,7 +73,8 @@ FAULTS = {
     ),
     "five dimensions": (
         "architectures/qwen2.yaml", "output.bias: {shape: [tokens]",
-        "output.bias: {shape: ['1', '1', '1', '1', '1']", "tensors.output.bias.shape", "5 entries; at most 4",
+        "output.bias: {shape: ['1', '1', '1', '1', '1']",
+        "tensors.output.bias.shape", "5 entries; at most 4",
     ),
     "array nobody knows": (
         "tokenizers.yaml", "needs: [scores, token_type], bytes", "needs: [score], bytes",

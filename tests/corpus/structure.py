@@ -105,6 +105,9 @@ def _shapes() -> Iterator[Hostile]:
         ([4, 4], 31, "R06: the same, of another age"),
         ([4, 4], 0x7FFFFFFF, "R01: the type indexes a table"),
         ([4, 4], 0xFFFFFFFF, "R01: the type indexes a table with -1"),
+        ([0, 1 << 59], F32, "no values, and an axis that no array can have (our own fuzzer)"),
+        ([1 << 61, 0, 0], I8, "the same along the rows (our own fuzzer)"),
+        ([3314649325744685056, 0, 0, 0], F32, "the same, more bytes a row than 2^63"),
         ([33, 2], Q4_0, "R45: a row that is no whole number of blocks"),
         ([1 << 61], I8, "2^61 bytes: ggml aborts when it is to allocate them"),
     ):

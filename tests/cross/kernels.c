@@ -1,10 +1,14 @@
 /* Runs the library's kernels on another machine, driven through pipes.
  *
  * A request is the type's name in 32 bytes, then uint32 big_endian, rows, blocks a row, then the
- * blocks. An answer is the dequantized float32, the arrays of unpack, and what pack makes of them.
+ * blocks. An answer is the dequantized float32, the arrays of unpack, how many values break each
+ * condition (eight uint64), and what pack makes of the arrays.
  * Numbers on the wire are little-endian. */
+#include "check.h"
 #include "dispatch.h"
 #include "pipe.h"
+
+#define MOST_CONDITIONS 8
 
 static size_t numbers_a_block(const ggufspec_array *array) {
     size_t count = 1;
@@ -31,6 +35,8 @@ static void serve(const char *name) {
     for (uint32_t i = 0; i < t->array_count; i++)
         arrays[i] = allocate(blocks * numbers_a_block(&t->arrays[i]) * t->arrays[i].size);
     if (ggufspec_unpack(type, big_endian, data, blocks, arrays)) die("unpack refused");
+    uint64_t broken[MOST_CONDITIONS] = {0};
+    if (ggufspec_check_blocks(type, big_endian, data, blocks, broken)) die("check refused");
     memset(data, 0xA5, size);
     if (ggufspec_pack(type, big_endian, data, blocks, (const void *const *)arrays))
         die("pack refused");
@@ -38,6 +44,7 @@ static void serve(const char *name) {
         answer(arrays[i], blocks * numbers_a_block(&t->arrays[i]), t->arrays[i].size);
         free(arrays[i]);
     }
+    answer(broken, MOST_CONDITIONS, sizeof *broken);
     answer(data, size, 1);
     free(arrays);
     free(data);

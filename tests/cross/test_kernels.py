@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from ggufspec import blocks
+from ggufspec.blocks import checks
 from ggufspec.registry import types
 from support.build import run
 from support.machines import Machine, compiled
@@ -21,6 +22,8 @@ from support.samples import LAYOUTS, block_samples, first_difference
 pytestmark = pytest.mark.slow
 
 MOST_BLOCKS = 512
+CONDITIONS = 8 * 8
+"""Bytes of the counts of what breaks conditions."""
 ALONE = [name for name in LAYOUTS if not types[name].info.tensor_suffix]
 """Types whose blocks say all: the request has no room for what stands behind a tensor."""
 
@@ -43,4 +46,9 @@ def test_kernels_give_the_same_bits(
     assert first_difference(got, floats) is None
     rest = answer[floats.nbytes :]
     assert rest[-packed.nbytes :] == packed.tobytes()
-    assert rest[: -packed.nbytes] == b"".join(array.tobytes() for array in arrays.values())
+    codes, counts = rest[: -packed.nbytes - CONDITIONS], rest[: -packed.nbytes][-CONDITIONS:]
+    assert codes == b"".join(array.tobytes() for array in arrays.values())
+    broken = checks.count_broken(data, kind, backend="numpy", byte_order=order)
+    assert [count for count in np.frombuffer(counts, "<u8").tolist() if count] == list(
+        broken.values()
+    )

@@ -141,6 +141,29 @@ assert "M3_48" in ggufspec.types and "GRIDS" in ggufspec.types
     assert run_json("info", out)["tensors"][1]["type"] == "F32"
 
 
+def test_data_of_own_types(own: Path, tmp_path: Path) -> None:
+    """What a type of one's own calls invalid is found, here in front of a row."""
+    rows = np.random.default_rng(6).integers(0, 256, (4000, 19 * 10 + 4), np.uint8)
+    rows[:, :4] = np.array([1.5], "<f4").view(np.uint8)
+    entries = [plain("a"), Entry("w.weight", [480, len(rows)], 77, rows.tobytes()), plain("z")]
+    path = tmp_path / "m.gguf"
+    validate = ("--spec-dir", own, "validate", path, "--data", "--checks", "structure")
+    path.write_bytes(model(entries))
+    told = [f["rule"] for f in run_json(*validate)["files"][0]["findings"]]
+    assert not [rule for rule in told if rule.startswith("GG15")]
+    rows[[7, 3999], :4] = np.array([np.nan], "<f4").view(np.uint8)
+    entries[1] = Entry("w.weight", [480, len(rows)], 77, rows.tobytes())
+    path.write_bytes(model(entries))
+    report = json.loads(run(*validate, "--json", code=1))
+    (finding,) = [f for f in report["files"][0]["findings"] if f["rule"] == "GG1502"]
+    start = path.read_bytes().index(rows[0].tobytes())
+    places = [start + 194 * row for row in (7, 3999)]
+    assert finding["offset"] == places[0]
+    assert "2 scales" in finding["message"]
+    assert "the first in the bytes in front of row 7; " in finding["message"]
+    assert finding["message"].endswith(f"bytes of the file: {places[0]}, {places[1]}")
+
+
 def test_own_dialect_joins_the_collision(own: Path, tmp_path: Path) -> None:
     """Type 42 has one meaning more, and the sizes decide among all."""
     path = tmp_path / "m.gguf"

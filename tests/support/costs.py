@@ -27,7 +27,8 @@ class Cost(NamedTuple):
     @property
     def failures(self) -> dict[str, str]:
         """Actions that ended with another exception than GGUFError."""
-        return {action: said for action, said in self.answers.items() if ":" in said}
+        errors = {action: said for action, said in self.answers.items() if ":" in said}
+        return {action: said for action, said in errors.items() if said[:10] != "GGUFError:"}
 
 
 def measure(paths: Sequence[Path], *options: str) -> list[Cost | None]:

@@ -95,6 +95,29 @@ def unpack(kind: TypeFile, stored: Stored) -> dict[str, list[int]]:
     return found
 
 
+def broken(kind: TypeFile, stored: Stored) -> dict[str, int]:
+    """How many values in a block, in its row's bytes and in its tensor's break each condition."""
+    found = dict.fromkeys(map(str, kind.data.get("valid", [])), 0)
+    spots, singles = _block(kind, stored), _single_parts(kind, stored)
+    for number, (axes, codes) in enumerate(kind.regions):
+        for text in found:
+            used = {n: what for n, what in codes.items() if re.search(rf"\b{n}\b", text)}
+            if number and not used:
+                continue
+            own = {a: n for a, n in axes.items() if any(a in _names(w) for w in used.values())}
+            for point in _points(own):
+                parts = singles | {n: _cut(what, spots, point) for n, what in used.items()}
+                as_stored = not text.startswith("finite(")
+                names = {n: part.integer if as_stored else part.number for n, part in parts.items()}
+                with np.errstate(all="ignore"):
+                    found[text] += not eval(text, {}, {**_FUNCTIONS, "finite": _finite, **names})
+    return found
+
+
+def _finite(value: Any) -> bool:
+    return bool(np.isfinite(value.value if isinstance(value, F32) else value))
+
+
 def integers(values: npt.NDArray[Any]) -> list[list[int]]:
     """An array that a back end unpacked, as ``unpack`` has it: a block a row, floats as bits."""
     if values.dtype.kind == "f":
@@ -305,12 +328,15 @@ def _block(kind: TypeFile, stored: Stored) -> dict[str, Spot]:
 
 def _singles(kind: TypeFile, stored: Stored) -> dict[str, Any]:
     """Single fields of block, row and tensor, as numbers."""
+    return {name: part.number for name, part in _single_parts(kind, stored).items()}
+
+
+def _single_parts(kind: TypeFile, stored: Stored) -> dict[str, Part]:
     sections = {"fields": stored.block, "row_prefix": stored.prefix, "tensor_suffix": stored.suffix}
     spots: dict[str, Spot] = {}
     for key, memory in sections.items():
         spots |= _spots(kind.data.get(key, {}), memory, stored.order, kind.formats)
-    words = {name: spot for name, spot in spots.items() if spot.is_word}
-    return {name: spot.part().number for name, spot in words.items()}
+    return {name: spot.part() for name, spot in spots.items() if spot.is_word}
 
 
 # ---- codes and formulas

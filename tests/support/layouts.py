@@ -66,6 +66,7 @@ def random_layout(rng: Random, name: str) -> str:
         "order": draft.axes,
         "codes": codes,
         "decode": _decode(draft, values),
+        "valid": _valid(draft, values),
     }
     return "".join(f"{key}: {json.dumps(value)}\n" for key, value in entry.items())
 
@@ -293,3 +294,19 @@ def _decode(draft: _Draft, values: Sequence[_Value]) -> dict[str, str]:
         total.append(f"u * sign({flag})")
     rng.shuffle(total)
     return {**lets, "x": rng.choice([" + ", " - "]).join(total)}
+
+
+def _valid(draft: _Draft, values: Sequence[_Value]) -> list[str]:
+    """A condition on every single float, on every code, and on a float that is computed."""
+    rng = draft.rng
+    made = [f"finite({name})" for name in draft.floats]
+    for value in values:
+        if value.kind == "float":
+            made.append(f"finite({value.name})")
+        elif value.kind in {"i8", "i16"}:
+            made.append(f"{value.name} {rng.choice(['>=', '<', '=='])} {rng.randint(-99, 99)}")
+        else:
+            most = 2 if value.kind == "trit" else (1 << value.width) - 1
+            made.append(f"{value.name} {rng.choice(['<=', '!='])} {rng.randint(0, most)}")
+    wide = [value.name for value in values if value.kind == "float"]
+    return [*made, *(f"finite({2.0**127} * {name})" for name in wide)]

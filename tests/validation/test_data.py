@@ -140,20 +140,20 @@ def test_many_valid_blocks(name: str, backend: Any) -> None:
     assert checks.count_broken(data, kind, backend=backend) == {}
 
 
+def finite_as_float(block: Any) -> bool:
+    """Whether doubles are finite as floats, which ggml makes of them first."""
+    with np.errstate(all="ignore"):
+        return bool(np.isfinite(block.view("<f8").astype(np.float32)).all())
+
+
 UNLIKE_GGML: dict[str, Callable[[Any], bool]] = {
     "Q8_1": lambda _: False,  # ggml has no check of it and calls all bytes invalid
     "NVFP4": lambda _: True,  # ggml takes any scale
     # ggml does not look at the codes
     "TQ2_0": lambda block: "finite(d)" not in checks.count_broken(block, KINDS["TQ2_0"]),
-    "F64": lambda block: _finite_as_float(block),
+    "F64": finite_as_float,
 }
 """What ggml says of blocks of types that it does not judge as the specification does."""
-
-
-def _finite_as_float(block: Any) -> bool:
-    """ggml makes a float of it first."""
-    with np.errstate(all="ignore"):
-        return bool(np.isfinite(block.view("<f8").astype(np.float32)).all())
 
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.id is not None])

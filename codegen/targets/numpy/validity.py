@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ... import expr as E
 from ...model import BlockType, Region
-from ...validity import Condition, conditions, offsets
+from ...validity import Condition, Place, conditions, offsets
 from . import expressions as X
 
-_OF = {"block": "a block", "row": "what is stored once a row", "tensor": "what a tensor ends with"}
+_OF: Mapping[Place, str] = {
+    "block": "a block",
+    "row": "what is stored once a row",
+    "tensor": "what a tensor ends with",
+}
 
 
 def broken(kind: BlockType) -> list[str]:
     """Functions and a table of a type's module; nothing where any bytes are good."""
     made, places = [], []
     for place, what in _OF.items():
-        found = conditions(kind, place)  # type: ignore[arg-type]
+        found = conditions(kind, place)
         if found:
             made.append(_function(kind, place, what, found))
             places += [f'    "{one.text}": {_places(offsets(one, kind))},' for one in found]
@@ -27,12 +31,12 @@ def broken(kind: BlockType) -> list[str]:
     return made
 
 
-def _function(kind: BlockType, place: str, what: str, found: Sequence[Condition]) -> str:
+def _function(kind: BlockType, place: Place, what: str, found: Sequence[Condition]) -> str:
     lines = [f"def broken_{place}(b: Blocks) -> dict[str, Array]:"]
     lines.append(f'    """Which values of {what} break each condition: bool (count, values)."""')
-    wholes = []
+    wholes: list[str] = []
     for one in found:
-        parts = []
+        parts: list[str] = []
         for number, node in one.nodes:
             lines += _names(kind, number, node)
             parts.append(_broken(kind, number, node))
@@ -93,7 +97,8 @@ def _places(found: Sequence[int]) -> str:
 
 def _runs(found: Sequence[int]) -> str:
     """Numbers as a list, runs of successive ones as ranges."""
-    parts, at = [], 0
+    parts: list[str] = []
+    at = 0
     while at < len(found):
         end = at + 1
         while end < len(found) and found[end] == found[end - 1] + 1:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ...errors import YamlPath
+from ...expr import CodeRef, Half, walk
 from ...model import BlockType, Code
 from ...scalars import Scalar
 from ...source import load_yaml
 from ...spec import Spec
 from ..c.packing import Array, arrays
+from . import room
 
 
 @dataclass(frozen=True)
@@ -83,19 +85,24 @@ def quantizers(spec: Spec) -> list[Quantizer]:
     return [_Reader(kind, spec).read() for kind in spec.layouts if kind.quantize]
 
 
+_HALVES = dict.fromkeys(("scale", "offset", "minimum", "sum"), "f16")
+"""What most strategies store of a block as a whole."""
+
+
 @dataclass(frozen=True)
 class _Strategy:
     """The numbers that a strategy finds, and the constants that it needs.
 
     ``roles`` maps what it finds to how many a block: "block" (one), "sub" (one a sub-block),
     "element". A type may store the ``optional`` ones. The ``wide`` ones are of 16 bits in C,
-    even where a type stores less.
+    even where a type stores less; the others, but those of ``formats``, have 8 at most.
     """
 
     roles: Mapping[str, str]
     constants: Callable[[_Reader, Mapping[str, Any]], Constants]
     optional: Mapping[str, str] = field(default_factory=dict)
     wide: frozenset[str] = frozenset()
+    formats: Mapping[str, str] = field(default_factory=lambda: _HALVES)
 
     @property
     def extents(self) -> Mapping[str, str]:
@@ -116,8 +123,11 @@ class _Reader:
             if name not in self.arrays:
                 known = ", ".join(self.arrays)
                 self.fail(("codes", role), f"{name!r} is no field or code (there are: {known})")
-        stored = list(self.roles.values())
-        missing = sorted(set(self.arrays) - set(stored))
+        role_of: dict[str, str] = {}
+        for role, name in self.roles.items():
+            if role_of.setdefault(name, role) != role:
+                self.fail(("codes", role), f"{name} stores the {role_of[name]} already")
+        missing = sorted(set(self.arrays) - set(role_of))
         if missing:
             self.fail(("codes",), f"nothing fills {', '.join(missing)}")
         plain, weighted = (self.recipe(variant) for variant in VARIANTS)
@@ -137,7 +147,14 @@ class _Reader:
             )
         for role in self.roles:
             self.check(role, known[role])
-        return Recipe(name, strategy.constants(self, entry))
+        if variant == "plain" and str(entry.get("weights")).startswith("importance"):
+            self.fail((variant, "weights"), "there is no importance where plain is used")
+        constants = strategy.constants(self, entry)
+        self.check_formats(strategy)
+        problem = room.fault(name, constants, self.kind.elements)
+        if problem:
+            self.fail((variant, "strategy"), problem)
+        return Recipe(name, constants)
 
     def check(self, role: str, extent: str) -> None:
         count = self.array(role).count
@@ -146,6 +163,33 @@ class _Reader:
             self.fail(("codes", role), f"has {count} numbers a block, not {wanted}")
         if extent == "sub" and self.kind.elements % count:
             self.fail(("codes", role), f"{count} sub-blocks do not divide {self.kind.elements}")
+
+    def check_formats(self, strategy: _Strategy) -> None:
+        """What a strategy gives is what the type stores."""
+        for role, name in self.roles.items():
+            wanted, stored = strategy.formats.get(role), self.format(role)
+            if wanted and stored != wanted:
+                self.fail(("codes", role), f"{name} is no {wanted}")
+            array = self.array(role)
+            if not wanted and role not in strategy.wide and array.high - array.low > 255:
+                self.fail(("codes", role), f"{name} has more than 8 bits")
+
+    def format(self, role: str) -> str | None:
+        """The scalar of a field or a whole word; f16 too for bits that are decoded as a half."""
+        name = self.roles[role]
+        stored = {f.name: f.scalar.name for f in self.kind.claimed}
+        for region in self.kind.regions:
+            stored |= {code.name: code.scalar.name for code in region.codes if code.scalar}
+            for node in (node for let in region.decode for node in walk(let.expr)):
+                if isinstance(node, Half) and isinstance(node.arg, CodeRef):
+                    stored[node.arg.name] = "f16"
+        return stored.get(name)
+
+    def holds(self, role: str, low: int, high: int) -> None:
+        """The code of a role can be every number low..high."""
+        code = self.code(role)
+        if low < code.low or high > code.high:
+            self.fail(("codes", role), f"{code.name} does not hold {low}..{high}")
 
     def array(self, role: str) -> Array:
         return self.arrays[self.roles[role]]
@@ -185,6 +229,17 @@ class _Reader:
             self.fail((), f"there is no table {name}")
         return Values(name)
 
+    def codebook(self, name: str) -> Values:
+        """A codebook of a value for each level."""
+        values, count = self.table(name), room.CONSTANTS["CODEBOOK"]
+        table = self.spec.tables[name]
+        self.holds("level", 0, count - 1)
+        if table.shape != (count,) or self.top("level") != count - 1:
+            shape = " x ".join(map(str, table.shape))
+            levels = self.top("level") + 1
+            self.fail((), f"{name} has {shape} values for {levels} levels; both must be {count}")
+        return values
+
     def grid(self, entry: Mapping[str, Any]) -> Grid:
         """The codebook of rows that a recipe names, with rows as packed levels."""
         table = self.spec.tables[self.table(entry["grid"]).name]
@@ -209,27 +264,30 @@ def _convert(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
 
 
 def _absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
-    reach, zero, code = entry["reach"], entry.get("zero", 0), reader.code("level")
-    if zero - reach < code.low or zero + reach > code.high:
-        reader.fail(("codes", "level"), f"{code.name} does not hold {zero - reach}..{zero + reach}")
+    reach, zero = entry["reach"], entry.get("zero", 0)
+    reader.holds("level", zero - reach, zero + reach)
     return {
         "elements": reader.kind.elements,
         "reach": reach,
         "zero": zero,
-        "top": code.high,
+        "top": reader.top("level"),
         "clamp": entry.get("clamp", False),
         "sum": "sum" in reader.roles,
     }
 
 
 def _signed_absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
-    top = reader.top("level")
-    return {"elements": reader.kind.elements, "zero": entry["zero"], "top": top}
+    zero = entry["zero"]
+    reader.holds("level", 0, zero)
+    if 2 * zero > 127:
+        reader.fail((), f"zero {zero} is too large for levels that pass through a signed byte")
+    return {"elements": reader.kind.elements, "zero": zero, "top": reader.top("level")}
 
 
 def _reciprocal_absmax(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
-    sums = reader.array("sums").count
-    return {"elements": reader.kind.elements, "reach": entry["reach"], "sums": sums}
+    sums, reach = reader.array("sums").count, entry["reach"]
+    reader.holds("level", -reach, reach)
+    return {"elements": reader.kind.elements, "reach": reach, "sums": sums}
 
 
 def _mean_sign(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
@@ -237,7 +295,10 @@ def _mean_sign(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
 
 
 def _min_max(reader: _Reader, _entry: Mapping[str, Any]) -> Constants:
-    return {"elements": reader.kind.elements, "top": reader.top("level")}
+    top = reader.top("level")
+    if top > 127:
+        reader.fail(("codes", "level"), f"levels to {top} do not pass through a signed byte")
+    return {"elements": reader.kind.elements, "top": top}
 
 
 def _nearest_value(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
@@ -250,7 +311,7 @@ def _nearest_value(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
     return {
         "sub_blocks": sub_blocks,
         "length": reader.kind.elements // sub_blocks,
-        "values": reader.table(entry["values"]),
+        "values": reader.codebook(entry["values"]),
         "scales": Scales(scalar.name),
         "rule": wanted.replace("-", "_"),
         "number": number,
@@ -296,6 +357,8 @@ def _nested_affine_search(reader: _Reader, entry: Mapping[str, Any]) -> Constant
     }
     if ("spill" in entry) != (entry["scales"] == "search"):
         reader.fail((), "spill belongs to scales: search")
+    if entry["scales"] == "search" and sub_blocks % 8:
+        reader.fail(("codes", "sub_scale"), f"a search is for 8 or 16 scales, not {sub_blocks}")
     scales: Constants = {"scales": entry["scales"], "spill": entry.get("spill", "none")}
     return size | _weights(reader, entry) | _trials(entry) | scales
 
@@ -316,6 +379,9 @@ def _nested_symmetric_search(reader: _Reader, entry: Mapping[str, Any]) -> Const
         "scale_reach": reader.top("sub_scale") + 1 - scale_zero,
         "scale_zero": scale_zero,
     }
+    most = room.CONSTANTS["SWEEP_LENGTH"]
+    if entry["search"] == "sweeps" and reader.kind.elements // sub_blocks > most:
+        reader.fail((), f"sweeps have room for {most} elements a sub-block")
     rest: Constants = {
         "search": entry["search"],
         "scales": entry["scales"],
@@ -332,9 +398,14 @@ def _codebook_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
     size: Constants = {
         "sub_blocks": sub_blocks,
         "length": reader.kind.elements // sub_blocks,
-        "values": reader.table(entry["values"]),
+        "values": reader.codebook(entry["values"]),
         "scale_reach": reader.middle("sub_scale", entry["scale_zero"]) if nested else 0,
     }
+    values = reader.spec.tables[entry["values"]].data
+    if list(values) != sorted(set(values)):
+        reader.fail((), f"the values of {entry['values']} do not ascend")
+    if 2 * entry["trials"] + 1 > room.CONSTANTS["TRIALS"]:
+        reader.fail((), "there is no room for so many trials")
     trials: Constants = {"trials": entry["trials"]}
     return size | _weights(reader, entry) | trials
 
@@ -351,7 +422,8 @@ def _grid_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
         reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
     if (levels, grid.length) not in {(3, 8), (8, 4)} or elements != 256 or sub_blocks % 8:
         reader.fail((), "there is no search for such groups, levels or sub-blocks")
-    if 2 * entry["trials"]["reach"] + 1 > {3: 24, 8: 32}[levels]:
+    most = room.CONSTANTS[{3: "THREE_TRIALS", 8: "EIGHT_TRIALS"}[levels]]
+    if 2 * entry["trials"]["reach"] + 1 > most:
         reader.fail((), "there is no room for so many trials")
     rule, mean = entry["weights"], entry.get("mean_square", {})
     if (rule == "square") != (not mean) or (rule == "square_plus_mean") != ("share" in mean):
@@ -387,6 +459,8 @@ def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
         reader.fail((), f"{grid.name} is not of -1, 0 and 1")
     if reader.array("row").count * grid.length != elements:
         reader.fail(("codes", "row"), f"rows of {grid.length} do not make {elements} elements")
+    if len(grid.codes) > min(reader.top("row") + 1, room.CONSTANTS["MOST_ROWS"]):
+        reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
     sub_blocks, shifts = reader.array("sub_scale").count, reader.array("shift").count
     if grid.length != 8 or sub_blocks % 8 or elements // sub_blocks not in {16, 32}:
         reader.fail((), "sub-blocks are 8, 16, ... of 16 or 32 elements, rows are of 8")
@@ -413,10 +487,14 @@ def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
 _LEVELS = {"scale": "block", "level": "element"}
 
 STRATEGIES: Mapping[str, _Strategy] = {
-    "convert": _Strategy({"value": "element"}, _convert),
+    "convert": _Strategy({"value": "element"}, _convert, wide=frozenset({"value"})),
     "absmax": _Strategy(_LEVELS, _absmax, optional={"sum": "block"}),
     "signed_absmax": _Strategy(_LEVELS, _signed_absmax),
-    "reciprocal_absmax": _Strategy({**_LEVELS, "sums": "sub"}, _reciprocal_absmax),
+    "reciprocal_absmax": _Strategy(
+        {**_LEVELS, "sums": "sub"},
+        _reciprocal_absmax,
+        formats={"scale": "f32", "sums": "i16"},
+    ),
     "mean_sign": _Strategy(_LEVELS, _mean_sign),
     "min_max": _Strategy({**_LEVELS, "offset": "block"}, _min_max),
     "nearest_value": _Strategy({"sub_scale": "sub", "level": "element"}, _nearest_value),
@@ -432,6 +510,7 @@ STRATEGIES: Mapping[str, _Strategy] = {
     "ternary_grid": _Strategy(
         {"scale": "block", "sub_scale": "sub", "row": "sub", "shift": "sub"},
         _ternary_grid,
+        wide=frozenset({"row"}),
     ),
     "nested_affine_search": _Strategy(
         {**_LEVELS, "minimum": "block", "sub_scale": "sub", "sub_minimum": "sub"},

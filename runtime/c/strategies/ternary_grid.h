@@ -64,7 +64,7 @@ GGUFSPEC_STRATEGY void ternary_sub_blocks(const ternary_grid_constants *k, const
     const ilanes live = most >= each(k->empty);
     if (!mask_bits(live)) {
         store_lanes(block->scale + first, each(0));
-        memset(block->down + first * parts, 0, (size_t)(LANES * parts));
+        for (int p = 0; p < LANES * parts; p++) block->down[first * parts + p] = 0;
         for (int g = 0; g < LANES * groups; g++)
             block->row[first * groups + g] = k->grid->codes[0];
         return;

@@ -221,7 +221,8 @@ def _conditions(name: str) -> tuple[str, ...] | None:
     texts_of = getattr(_library(), "ggufspec_conditions", None)
     if texts_of is None:
         return None
-    stored, texts = texts_of(_kernels()[name].number), []
+    stored = texts_of(_kernels()[name].number)
+    texts: list[str] = []
     while stored and stored[len(texts)] is not None:
         texts.append(stored[len(texts)].decode())
     module = import_module(f"ggufspec.generated.numpy.{name.lower()}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .part import Part
 
 _CHUNK = 8 << 20  # bytes copied at a time
+_MOST = sys.maxsize // 8  # elements that an array of any type can have
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Tensor:
         import numpy as np
 
         rows = self.rows
-        flat = np.frombuffer(self._view(), np.uint8)
+        flat = np.frombuffer(self._checked_view(), np.uint8)
         return flat.reshape(rows, self.nbytes // rows if rows else self._row_bytes)
 
     def array(self) -> NDArray[Any]:
@@ -81,12 +83,12 @@ class Tensor:
         kind = self._known()
         order = "<" if self.part.scan.byte_order == "little" else ">"
         if kind.name == "BF16":
-            high = np.frombuffer(self._view(), order + "u2").astype(np.uint32)
+            high = np.frombuffer(self._checked_view(), order + "u2").astype(np.uint32)
             return (high << 16).view(np.float32).reshape(self.shape)
         if not kind.plain or kind.name[:1] not in "FI":
             raise ValueError(f"{kind.name} has no NumPy dtype; use dequantize()")
         dtype = np.dtype(f"{order}{kind.name[0].lower()}{kind.bytes}")
-        values = np.frombuffer(self._view(), dtype).reshape(self.shape)
+        values = np.frombuffer(self._checked_view(), dtype).reshape(self.shape)
         return values if dtype.isnative else values.astype(dtype.newbyteorder("="))
 
     def dequantize(
@@ -169,6 +171,12 @@ class Tensor:
             row = self.shape[-1] if self.shape else 1
             raise self._error("whole_rows", value=row, block=kind.elements)
         return kind
+
+    def _checked_view(self) -> memoryview:
+        """The bytes, for an array: an empty tensor may have axes that no array can have."""
+        if prod(filter(None, self.shape)) > _MOST and not self.nbytes:
+            raise self._error("bytes", limit=_MOST)
+        return self._view()
 
     def _view(self) -> memoryview:
         view, start = self.part.source.view, self.file_offset

@@ -228,7 +228,7 @@ def _tell(model: Model, stored: _Stored, seen: _Seen, found: Collector) -> None:
     for (part, condition), count in seen.counts.items():
         places = [_byte(stored, part, *place) for place in seen.places[part, condition]]
         place = model.data_place(tensor, places[0])
-        names = {
+        names: dict[str, Any] = {
             "tensor": tensor.name,
             "type": tensor.type,
             "count": count,

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ..files.arrays import array_type
 from ..generated.container import LAYOUTS
 from ..generated.metadata import KEYS
 from ..generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 
 if TYPE_CHECKING:
+    from ..files.arrays import Stored
     from ..generated.metadata import Key
     from .findings import Collector
     from .model import Model
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _STRUCTURAL = {"general.alignment", NUMBER_KEY, COUNT_KEY, TENSORS_KEY}
 """Keys that rules of the container and of split sets look at."""
 
+_NUMBER = re.compile(r"\.[0-9]{1,10}\.")
 _KINDS = {kind.name: kind.kind for layout in LAYOUTS.values() for kind in layout.value_types}
 _WIDTHS = {"uint": "integer", "int": "integer", "float": "float"}
 
@@ -31,39 +34,37 @@ def check(model: Model, found: Collector) -> None:
         if key.deprecated:
             instead = _of(model, key.deprecated)
             found.add("GG1009", **model.key_place(name), key=name, instead=instead)
-        if _check_type(model, found, name, key):
-            _check_value(model, found, name, key)
+        stored = model.metadata.stored(name)
+        if _check_type(model, found, name, key, stored):
+            _check_value(model, found, name, key, stored)
 
 
 def known_keys(model: Model) -> Iterator[tuple[str, Key]]:
     """The keys of a file that the specification describes, with what it says of them."""
-    patterns = []
+    patterns = {}
     for key in KEYS:
         if "{" in key.key.replace("{arch}", ""):
-            patterns.append((key.key.partition("{")[0], _pattern(key.key), key))
-        elif (name := _of(model, key.key)) in model.metadata:
+            patterns[key.key] = key
+        elif "{" in (name := _of(model, key.key)) and model.architecture is None:
+            continue
+        elif name in model.metadata:
             yield name, key
-    starts = tuple({start for start, _, _ in patterns})
+    starts = tuple({pattern.partition("{")[0] for pattern in patterns})
     for name in model.metadata:
-        if name.startswith(starts):
-            for _, pattern, key in patterns:
-                if pattern.fullmatch(name):
-                    yield name, key
+        if name.startswith(starts) and "{" not in name:
+            numbered = _NUMBER.sub(".{id}.", name, count=1)
+            named = name.rpartition(".")[0] + ".{name}"
+            if key_of := patterns.get(numbered) or patterns.get(named):
+                yield name, key_of
 
 
 def _of(model: Model, key: str) -> str:
     return key.replace("{arch}", model.architecture or "{arch}")
 
 
-def _pattern(name: str) -> re.Pattern[str]:
-    text = re.escape(name).replace(r"\{id\}", "[0-9]{1,10}").replace(r"\{name\}", "[^.]+")
-    return re.compile(text)
-
-
-def _check_type(model: Model, found: Collector, name: str, key: Key) -> bool:
+def _check_type(model: Model, found: Collector, name: str, key: Key, stored: Stored) -> bool:
     """Whether the value can be looked at; adds a finding where the type is not the usual one."""
-    stored = model.metadata.stored(name)
-    type_ = model.type(name) or ""
+    type_ = array_type(stored) if stored.is_array else stored.kind.name
     if type_ in key.types:
         return True
     place, expected = model.place(name), " or ".join(key.types)
@@ -85,8 +86,10 @@ def _kind(type_: str) -> str:
     return _KINDS[type_.removeprefix("ARRAY[").removesuffix("]")]
 
 
-def _check_value(model: Model, found: Collector, name: str, key: Key) -> None:
-    if model.metadata.stored(name).is_array:
+def _check_value(model: Model, found: Collector, name: str, key: Key, stored: Stored) -> None:
+    if stored.kind.kind == "string" and not key.values and not key.length:
+        return
+    if stored.is_array:
         _check_length(model, found, name, key)
         if key.values:
             _check_elements(model, found, name, key)

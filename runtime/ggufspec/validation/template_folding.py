@@ -1,34 +1,41 @@
 """What the constants of a template come to, as far as that is cheap to tell.
 
-A value is text, a number, or a list of those. Nothing longer than `LONGEST` is made.
+A value is text, a whole number, or a flat list of those. Nothing longer than `LONGEST` is made.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import nodes
 
-LONGEST = 1024
+LONGEST = 256
 """Characters of a text, items of a list."""
 
 LARGEST = 1 << 63
 """Numbers at least as large are not made."""
 
-Values = Mapping[int, Any]
 
+class Known(NamedTuple):
+    """The values of nodes, by id, and those of names that the template has set."""
+
+    values: dict[int, Any]
+    names: dict[str, Any]
+
+
+_FIELDS = re.compile(r"(?:[^{}]|\{\d{0,2}\})*")
 _WIDTH = re.compile(r"\d{4}|\*")  # of a format: makes long texts out of short ones
 
 
-def fold(node: nodes.Node, values: Values, names: Mapping[str, Any]) -> Any:
-    """The value of a node, None if it has none; `values` are those of its children, by id."""
+def fold(node: nodes.Node, known: Known) -> Any:
+    """The value of a node whose children have been folded, None if it has none."""
     rule = _FOLDS.get(type(node))
     if rule is None:
         return None
     try:
-        value = rule(node, values, names)
+        value = rule(node, known)
     except (ValueError, TypeError, IndexError, KeyError, AttributeError, ZeroDivisionError):
         return None  # what the template does there is an error
     return value if _is_small(value) else None
@@ -42,45 +49,48 @@ def _is_small(value: Any) -> bool:
     return isinstance(value, (str, list)) and len(value) <= LONGEST
 
 
-def _const(node: Any, values: Values, names: Any) -> Any:
+def _const(node: Any, _: Known) -> Any:
     return node.value
 
 
-def _name(node: Any, values: Values, names: Mapping[str, Any]) -> Any:
-    return names.get(node.name)
+def _name(node: Any, known: Known) -> Any:
+    return known.names.get(node.name)
 
 
-def _getattr(node: Any, values: Values, names: Mapping[str, Any]) -> Any:
-    return names.get(f"{node.node.name}.{node.attr}") if type(node.node) is nodes.Name else None
+def _getattr(node: Any, known: Known) -> Any:
+    return (
+        known.names.get(f"{node.node.name}.{node.attr}") if type(node.node) is nodes.Name else None
+    )
 
 
-def _list(node: Any, values: Values, names: Any) -> Any:
-    items = [values.get(id(item)) for item in node.items[:LONGEST]]
-    return None if None in items or len(node.items) > LONGEST else items
+def _list(node: Any, known: Known) -> Any:
+    items = [known.values.get(id(item)) for item in node.items[:LONGEST]]
+    flat = all(isinstance(item, (str, int)) for item in items)
+    return items if flat and len(node.items) <= LONGEST else None
 
 
-def _concat(node: Any, values: Values, names: Any) -> Any:
-    parts = [values.get(id(part)) for part in node.nodes]
-    known = all(isinstance(part, (str, int)) for part in parts)
-    return "".join(map(str, parts)) if known else None
+def _concat(node: Any, known: Known) -> Any:
+    parts = [known.values.get(id(part)) for part in node.nodes]
+    whole = all(isinstance(part, (str, int)) for part in parts)
+    return "".join(map(str, parts)) if whole else None
 
 
-def _operands(node: Any, values: Values) -> tuple[Any, Any]:
-    return values.get(id(node.left)), values.get(id(node.right))
+def _operands(node: Any, known: Known) -> tuple[Any, Any]:
+    return known.values.get(id(node.left)), known.values.get(id(node.right))
 
 
-def _add(node: Any, values: Values, names: Any) -> Any:
-    left, right = _operands(node, values)
+def _add(node: Any, known: Known) -> Any:
+    left, right = _operands(node, known)
     return None if left is None or right is None else left + right
 
 
-def _sub(node: Any, values: Values, names: Any) -> Any:
-    left, right = _operands(node, values)
+def _sub(node: Any, known: Known) -> Any:
+    left, right = _operands(node, known)
     return left - right if isinstance(left, int) and isinstance(right, int) else None
 
 
-def _mul(node: Any, values: Values, names: Any) -> Any:
-    left, right = _operands(node, values)
+def _mul(node: Any, known: Known) -> Any:
+    left, right = _operands(node, known)
     if isinstance(left, int):
         left, right = right, left
     if left is None or not isinstance(right, int):
@@ -88,55 +98,59 @@ def _mul(node: Any, values: Values, names: Any) -> Any:
     return left * right if isinstance(left, int) or len(left) * right <= LONGEST else None
 
 
-def _pow(node: Any, values: Values, names: Any) -> Any:
-    base, exponent = _operands(node, values)
+def _pow(node: Any, known: Known) -> Any:
+    base, exponent = _operands(node, known)
     if not (isinstance(base, int) and isinstance(exponent, int) and 0 <= exponent < 64):
         return None
     return base**exponent
 
 
-def _mod(node: Any, values: Values, names: Any) -> Any:
-    left, right = _operands(node, values)
+def _mod(node: Any, known: Known) -> Any:
+    left, right = _operands(node, known)
     if isinstance(left, int):
         return left % right
     return _percent(left, tuple(right) if isinstance(right, list) else right)
 
 
 def _percent(text: str, arguments: Any) -> str | None:
-    if arguments is None or _WIDTH.search(text):
+    if arguments is None or _WIDTH.search(text) or _length(arguments) > LONGEST:
         return None
-    return text % arguments
+    return str(text % arguments)
 
 
 def _braces(text: str, *arguments: Any) -> str | None:
-    # Only plain fields: others would reach into the arguments.
-    if re.sub(r"\{\d{0,2}\}", "", text).strip("{}") == text or not re.search(r"\{[^}\d]", text):
-        return text.format(*arguments)
-    return None
+    # Other fields reach into the arguments, or make long texts.
+    if not _FIELDS.fullmatch(text) or _length(arguments) * text.count("{") > LONGEST:
+        return None
+    return text.format(*arguments)
 
 
-def _getitem(node: Any, values: Values, names: Any) -> Any:
-    value = values.get(id(node.node))
+def _length(values: Any) -> int:
+    return sum(len(str(v)) for v in values) if isinstance(values, tuple) else len(str(values))
+
+
+def _getitem(node: Any, known: Known) -> Any:
+    value = known.values.get(id(node.node))
     if not isinstance(value, (str, list)):
         return None
     if type(node.arg) is nodes.Slice:
         bounds = (node.arg.start, node.arg.stop, node.arg.step)
-        known = [None if bound is None else values[id(bound)] for bound in bounds]
-        return value[slice(*known)]
-    return value[values[id(node.arg)]]
+        at = [None if bound is None else known.values[id(bound)] for bound in bounds]
+        return value[slice(*at)]
+    return value[known.values[id(node.arg)]]
 
 
-def _filter(node: Any, values: Values, names: Any) -> Any:
+def _filter(node: Any, known: Known) -> Any:
     if node.node is None or node.kwargs or node.name not in _FILTERS:
         return None
-    arguments = [values[id(part)] for part in (node.node, *node.args)]
+    arguments = [known.values[id(part)] for part in (node.node, *node.args)]
     return None if None in arguments else _FILTERS[node.name](*arguments)
 
 
-def _call(node: Any, values: Values, names: Any) -> Any:
+def _call(node: Any, known: Known) -> Any:
     if type(node.node) is not nodes.Getattr or node.kwargs or node.node.attr not in _METHODS:
         return None
-    arguments = [values[id(part)] for part in (node.node.node, *node.args)]
+    arguments = [known.values[id(part)] for part in (node.node.node, *node.args)]
     if None in arguments or not isinstance(arguments[0], str):
         return None
     return _METHODS[node.node.attr](*arguments)
@@ -152,7 +166,7 @@ def _replace(text: str, old: str, new: str) -> str | None:
     return None if len(text) * (len(new) + 1) > LONGEST else text.replace(old, new)
 
 
-_FOLDS: Mapping[type[nodes.Node], Callable[[Any, Values, Any], Any]] = {
+_FOLDS: Mapping[type[nodes.Node], Callable[[Any, Known], Any]] = {
     nodes.Const: _const,
     nodes.Name: _name,
     nodes.Getattr: _getattr,
@@ -164,7 +178,7 @@ _FOLDS: Mapping[type[nodes.Node], Callable[[Any, Values, Any], Any]] = {
     nodes.Mul: _mul,
     nodes.Pow: _pow,
     nodes.Mod: _mod,
-    nodes.Neg: lambda node, values, names: -values[id(node.node)],
+    nodes.Neg: lambda node, known: -known.values[id(node.node)],
     nodes.Getitem: _getitem,
     nodes.Filter: _filter,
     nodes.Call: _call,
@@ -178,7 +192,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "reverse": lambda value: value[::-1],
     "replace": _replace,
     "trim": str.strip,
-    "string": str,
+    "string": lambda value: None if isinstance(value, list) else str(value),
     "list": list,
     "first": lambda value: value[0],
     "last": lambda value: value[-1],

@@ -17,7 +17,8 @@ NAMES = "tokenizer.chat_templates"
 
 _KEY = "chat_template"
 _JSON = "tokenizer.huggingface.json"
-_LONGEST_JSON = 1 << 26  # bytes
+_LONGEST_JSON = 1 << 28  # bytes
+_LONGEST_MEMBER = 1 << 21  # bytes of it that are decoded at a time
 _LONGEST_NAME = 200  # characters: the places in deep arrays get long names
 _TAGS = (b"{{", b"{%", b"{#")
 
@@ -76,30 +77,36 @@ def _any_spelling(word: str) -> str:
     return "".join(rf"(?:{re.escape(c)}|\\u00{ord(c):02x})" for c in word)
 
 
-_MEMBER = re.compile(rf'(?<!\\)"{_any_spelling(_KEY)}"\s*:\s*', re.IGNORECASE)
+_MEMBER = re.compile(
+    rf'(?<!\\)"{_any_spelling(_KEY)}"[ \t\r\n]*:[ \t\r\n]*'.encode(), re.IGNORECASE
+)
 
 
 def _in_json(key: str, value: Stored) -> Iterator[Template]:
     """Templates in the JSON of a tokenizer, of which nothing else is read."""
     if value.is_array or value.kind.kind != "string":
         return
-    if len(value.bytes()) > _LONGEST_JSON:
-        yield Template(key, "it is too long", None)
+    data = value.bytes()
+    if len(data) > _LONGEST_JSON:
+        yield Template(key, f"it has more than {_LONGEST_JSON} bytes", None)
         return
-    text = str(value.bytes(), "utf-8", "surrogateescape")
     # Numbers are left as text: long ones take long to read.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
     end = 0
-    for match in _MEMBER.finditer(text):
+    for match in _MEMBER.finditer(data):
         if match.start() < end:  # inside of one that was read
             continue
+        start = match.end()
+        text = str(data[start : start + _LONGEST_MEMBER], "utf-8", "surrogateescape")
         try:
-            member, end = decoder.raw_decode(text, match.end())
+            member, length = decoder.raw_decode(text)
         except (ValueError, RecursionError):
-            yield Template(key, f"{_KEY} at character {match.start()} is no JSON", None)
-            continue
-        for path, text_found in _texts(_KEY, member):
-            yield Template(key, f"{key}: {path}", text_found.encode("utf-8", "surrogatepass"))
+            # The next ones may be inside of this, and as long: looking at each would take for ever.
+            yield Template(key, f"{_KEY} at byte {match.start()} of it is no JSON, or long", None)
+            return
+        end = start + len(text[:length].encode("utf-8", "surrogateescape"))
+        for path, found in _texts(_KEY, member):
+            yield Template(key, f"{key}: {path}", found.encode("utf-8", "surrogatepass"))
 
 
 def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
@@ -16,8 +16,9 @@ _LONGEST_NUMBER = 100  # characters: Python takes quadratic time for long ones
 _NUMBERS = ("integer", "float")
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ESCAPE = re.compile(
-    r"\\(?:(x[2-7][\da-f]|u00[2-7][\da-f]|U000000[2-7][\da-f]|[01]?[4-7][0-7]|1[0-3][0-7]|N\{)|.)",
-    re.IGNORECASE | re.DOTALL,
+    r"\\(?:(x[2-7][0-9A-Fa-f]|u00[2-7][0-9A-Fa-f]|U000000[2-7][0-9A-Fa-f]|N\{"
+    r"|0?[4-7][0-7]|1[0-7][0-7])|.)",
+    re.DOTALL,
 )
 """An escape in a string; the group holds one that spells a printable ASCII character."""
 
@@ -56,7 +57,7 @@ class _TooLongError(Exception):
 class _Generation(Extension):
     """The tag by which transformers knows what the assistant has said; it prints its body."""
 
-    tags = {"generation"}
+    tags: ClassVar = {"generation"}
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         """What is inside."""
@@ -64,7 +65,7 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
-_ENVIRONMENT = Environment(  # noqa: S701 - nothing is rendered
+_ENVIRONMENT = Environment(
     trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
 )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from .text import CONTROL, DIRECTION, INVISIBLE
@@ -25,24 +27,38 @@ DUNDER = re.compile(r"(?<![A-Za-z0-9])__[A-Za-z]\w{0,60}?__(?![A-Za-z0-9])|_[A-Z
 """Names that Python keeps for itself."""
 
 
+MANY = 10_000
+"""Finds of one rule in a text at which the counting ends."""
+
+
 class Sign(NamedTuple):
-    """Something to look at: the rule, its place in the template, and what stands there."""
+    """Something to look at: the rule, its first place in the template, and what stands there."""
 
     rule: str
     line: int
     column: int
     evidence: str
+    times: int = 1
 
 
 def text_signs(text: str, *, dunder: bool) -> Iterator[Sign]:
     """What the patterns find in a whole template; dunder names too where no tree has them."""
     patterns = {**PATTERNS, "GG1410": DUNDER} if dunder else PATTERNS
     for rule, pattern in patterns.items():
-        for match in pattern.finditer(text):
-            if evidence := evidence_of(rule, match[0]):
-                line = text.count("\n", 0, match.start()) + 1
-                column = match.start() - text.rfind("\n", 0, match.start())
-                yield Sign(rule, line, column, evidence)
+        starts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
+        for match in islice(pattern.finditer(text), MANY):
+            evidence = evidence_of(rule, match[0])
+            starts.setdefault(evidence, match.start())
+            counts[evidence] += 1
+        line, line_start, before = 1, 0, 0
+        for evidence, start in starts.items():
+            if lines := text.count("\n", before, start):
+                line += lines
+                line_start = text.rindex("\n", before, start) + 1
+            before = start
+            if evidence:
+                yield Sign(rule, line, start - line_start + 1, evidence, counts[evidence])
 
 
 def evidence_of(rule: str, matched: str) -> str:

@@ -1,8 +1,17 @@
-"""GG14: not written yet."""
+"""GG14: chat templates, which are programs; they are parsed and looked at, never run.
+
+How much is looked at is counted in tokens, over all templates of a file: the same file gives
+the same report on every machine, in about a second at most.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .template_sources import templates
+from .template_text import MANY, Sign, text_signs
 
 if TYPE_CHECKING:
     from .findings import Collector
@@ -10,4 +19,95 @@ if TYPE_CHECKING:
 
 
 def check(model: Model, found: Collector) -> None:
-    """Add what is wrong."""
+    """Add what there is to say about each template."""
+    if not found.asks("GG1401"):
+        return
+    work = _Work(found)
+    for number, template in enumerate(templates(model)):
+        place = model.place(template.key)
+        data = template.data
+        if data is None:
+            found.add("GG1408", **place, template=template.key, why=template.name)
+            continue
+        if number == found.limit("GG1407") or not work.has_room(data):
+            found.add("GG1407", **place, template=template.name)
+            break
+        _check_size(template.name, data, place, found)
+        if len(data) <= found.limit("GG1402"):
+            work.look(template.name, bytes(data), place)
+    if work.left_out:
+        found.add("GG0902", checks="chat templates", why="install ggufspec[templates]")
+
+
+def _check_size(
+    name: str, data: bytes | memoryview, place: dict[str, Any], found: Collector
+) -> None:
+    digest, size = hashlib.sha256(data).hexdigest(), len(data)
+    found.add("GG1401", **place, template=name, size=size, digest=digest)
+    if size > found.limit("GG1402"):
+        found.add("GG1402", **place, template=name, size=size)
+
+
+class _Work:
+    """Looks at one template after the other until there is no room left."""
+
+    def __init__(self, found: Collector) -> None:
+        self._found = found
+        self._tokens = found.limit("GG1403")
+        self._longest = self._bytes = found.limit("GG1402")
+        self.left_out = False
+
+    def has_room(self, data: bytes | memoryview) -> bool:
+        """Whether a template can be looked at; one that is too long takes no room."""
+        return len(data) > self._longest or len(data) <= self._bytes
+
+    def look(self, name: str, data: bytes, place: dict[str, Any]) -> None:
+        """Add the signs of a template."""
+        self._bytes -= len(data)
+        text = data.decode("utf-8", "surrogateescape")
+        signs: dict[tuple[str, str], Sign] = {}
+        for sign in self._signs(name, text, place):
+            what = sign.rule, sign.evidence
+            known = signs.get(what)
+            signs[what] = known._replace(times=known.times + sign.times) if known else sign
+        for sign in signs.values():
+            self._found.add(
+                sign.rule,
+                **place,
+                template=name,
+                line=sign.line,
+                column=sign.column,
+                evidence=sign.evidence,
+                count=_times(sign.times),
+            )
+
+    def _signs(self, name: str, text: str, place: dict[str, Any]) -> Iterator[Sign]:
+        try:
+            from .template_signs import Limits, tree_signs
+            from .template_syntax import parse
+        except ImportError:
+            self.left_out = True
+            yield from text_signs(text, dunder=True)
+            return
+        parsed = parse(text, self._tokens)
+        self._tokens -= parsed.tokens
+        if parsed.rule:
+            self._found.add(
+                parsed.rule,
+                **place,
+                template=name,
+                line=int(parsed.place),
+                column=parsed.place.column,
+                why=parsed.why,
+            )
+        seen = list(text_signs(text, dunder=parsed.tree is None))
+        yield from seen
+        for at, spelled in parsed.escaped:
+            yield Sign("GG1409", int(at), at.column, spelled)
+        if parsed.tree is not None:
+            limits = Limits(*map(self._found.limit, ("GG1405", "GG1415", "GG1414")))
+            yield from tree_signs(parsed.tree, limits, {sign.evidence for sign in seen})
+
+
+def _times(count: int) -> str:
+    return "" if count == 1 else f" ({count} times{' or more' if count >= MANY else ''})"
