@@ -1,5 +1,6 @@
 /* Chooses the quantizer of the running variant, and walks rows in pieces that stay in cache:
- * each is looked over for numbers that are not finite and then quantized. */
+ * each is looked over for numbers that are not finite and then quantized, unless its quantizer
+ * meets them by itself. */
 #include "quantize.h"
 
 #include "dispatch.h"
@@ -57,12 +58,13 @@ int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_
     const size_t total = rows * row_blocks;
     size_t most = t->elements < PIECE ? PIECE / t->elements : 1;
     if (importance) most = row_blocks;
+    const int stops = q->stops && !importance;
     float means[LANES] = {0};
     for (size_t done = 0, piece = 0; done < total; piece++) {
         const size_t count = total - done < most ? total - done : most;
         const size_t length = count * t->elements;
         const float *at = x + done * t->elements;
-        if (!all_finite(at, length)) {
+        if (!stops && !all_finite(at, length)) {
             *where = done * t->elements + first_not_finite(at);
             return GGUFSPEC_NOT_FINITE;
         }
@@ -72,6 +74,11 @@ int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_
                                       means[piece % LANES]);
         done += written;
         if (written < count) {
+            at = x + done * t->elements;
+            if (stops && !all_finite(at, t->elements)) {
+                *where = done * t->elements + first_not_finite(at);
+                return GGUFSPEC_NOT_FINITE;
+            }
             *where = done;
             return GGUFSPEC_OVERFLOW;
         }

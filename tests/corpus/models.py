@@ -99,9 +99,10 @@ def _numbers() -> Iterator[tuple[str, str, list[bytes]]]:
         ("general.dataset.count", 1 << 31),
     ):
         yield (f"{key} {value}", "a number that sizes arrays or divides", [u32(key, value)])
-    for value in (float("nan"), -1.0, 0.0, float("inf")):
+    for epsilon in (float("nan"), -1.0, 0.0, float("inf")):
         key = "llama.attention.layer_norm_rms_epsilon"
-        yield (f"epsilon {value}", "NaN comes out of every layer, or an abort", [_f32(key, value)])
+        why = "NaN comes out of every layer, or an abort"
+        yield (f"epsilon {epsilon}", why, [_f32(key, epsilon)])
     key = "llama.rope.scaling.type"
     yield (
         "unknown rope scaling",

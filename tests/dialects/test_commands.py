@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from support import forks, interpreter
+from support import crafted, forks, interpreter
 from support.forks import Entry, entry, model, plain
 from support.project import ROOT, SPEC
 from support.samples import first_difference
@@ -249,3 +249,20 @@ def test_layouts_of_the_spec_are_the_facts() -> None:
         found = (info.elements, info.bytes, info.row_prefix, info.tensor_suffix)
         assert found == forks.SIZES[name], name
         assert info.id is None
+
+
+@pytest.mark.parametrize(("layout", "dialect"), [("PQ2_0", "prism-early"), ("STQ1_0", "tencent")])
+def test_a_number_cannot_mean_two_types(layout: str, dialect: str, tmp_path: Path) -> None:
+    """What stays has the fork's type 42, so nothing becomes ggml's."""
+    path, out = tmp_path / "m.gguf", tmp_path / "out.gguf"
+    values = np.random.default_rng(1).normal(0, 1, 512 * 4).astype("<f4")
+    plain_one = Entry("blk.0.ffn_up.weight", [512, 4], crafted.F32, values.tobytes())
+    path.write_bytes(model([entry("w", [4096], 42, layout), plain_one]))
+    command = [sys.executable, "-m", "ggufspec", "quantize", str(path), str(out)]
+    done = subprocess.run([*command, "Q2_0"], capture_output=True, text=True, check=False)
+    said = " ".join(done.stderr.split())
+    assert done.returncode != 0
+    assert f"stays {layout}, but both have type number 42" in said
+    assert not out.exists()
+    run("quantize", path, out, "Q8_0")
+    assert run_json("info", out)["dialect"] == dialect

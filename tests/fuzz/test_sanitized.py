@@ -16,7 +16,11 @@ from support.project import ROOT
 
 SECONDS = int(os.environ.get("GGUFSPEC_FUZZ_SECONDS", "10"))
 FLAGS = "-std=c11 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover"
-QUANTIZERS = ("tests/fuzz/test_quantizers.py", "tests/oracle/test_quantize.py")
+QUANTIZERS = (
+    "tests/fuzz/test_quantizers.py",
+    "tests/oracle/test_quantize.py",
+    "tests/oracle/test_quantize_iq1_m.py",
+)
 LARGEST = 4096  # bytes of a crafted file that is worth sweeping
 
 

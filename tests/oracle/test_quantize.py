@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 import ggufspec
 from ggufspec import blocks
-from ggufspec.blocks import Backend
+from ggufspec.blocks import Backend, kernels
 from ggufspec.generated.quantizers import QUANTIZERS
 from ggufspec.quantizers.quantize import QuantizeError
 from ggufspec.registry import types
@@ -87,6 +88,29 @@ def test_equals_ggml_with_importance(name: str, backend: Backend) -> None:
             continue
         for kind, importance in importances(number).items():
             assert _same_as_ggml(x, name, backend, importance) is None, (label, kind)
+
+
+@pytest.fixture
+def baseline() -> Iterator[None]:
+    kernels.use_variant("baseline")
+    yield
+    kernels.use_variant(None)
+
+
+@pytest.mark.usefixtures("baseline")
+@pytest.mark.parametrize("name", OURS)
+def test_baseline_equals_ggml(name: str) -> None:
+    """The build for any processor, whose vectors have another width than those of the best."""
+    samples = row_samples(seed=2, rows=1) | {"hostile": hostile_rows(1)[0]}
+    for number, (label, x) in enumerate(samples.items()):
+        if (name, label) in ABORTING:
+            continue
+        if name in PLAIN:
+            assert _same_as_ggml(x, name, "native") is None, label
+        if name in WEIGHTED:
+            kinds = importances(number)
+            kind = list(kinds)[number % len(kinds)]
+            assert _same_as_ggml(x, name, "native", kinds[kind]) is None, (label, kind)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

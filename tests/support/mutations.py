@@ -6,11 +6,11 @@ and how deep to nest are `generated/fuzz`, made from the specification.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from hypothesis import strategies as st
 
@@ -19,10 +19,15 @@ from ggufspec.generated import container as tables
 from ggufspec.generated import fuzz
 
 T = TypeVar("T")
-Choose = Callable[[Sequence[T]], T]
-"""Takes one of several: a random number generator's `choice`, or Hypothesis."""
 
-MOST_SPOTS = 300
+
+class Choose(Protocol):
+    """Takes one of several: a random number generator's `choice`, or Hypothesis."""
+
+    def __call__(self, items: Sequence[T], /) -> T: ...
+
+
+MOST_SPOTS = 10_000
 
 
 class Spot(NamedTuple):
@@ -82,7 +87,8 @@ class _Walker:
                 self.record(name, fields, counts)
 
     def record(self, name: str, fields: Sequence[tables.Field], counts: dict[str, int]) -> None:
-        key, columns = b"", {}
+        key = b""
+        columns: dict[int, int] = {}
         for entry in fields:
             place = f"{name}.{entry.name}"
             if entry.kind == "literal":
@@ -135,30 +141,29 @@ def outline(data: bytes) -> Outline:
     return walker.found
 
 
-def mutate(data: bytes, choose: Choose[object]) -> tuple[str, bytes]:
+def mutate(data: bytes, choose: Choose) -> tuple[str, bytes]:
     """Do one kind of damage to a file; returns the kind and the damaged file."""
     found = outline(data)
     kinds = sorted({fuzz.KINDS[spot.place] for spot in found.spots}) or ["bytes"]
     kinds += [kind for kind, places in (("depth", found.values), ("name", found.texts)) if places]
     if data:
         kinds += ["bytes", "cut"]
-    kind = str(choose(kinds))
+    kind = choose(kinds)
     if kind == "depth":
         return kind, _nested(data, found, choose)
     if kind == "name":
         return kind, _renamed(data, found, choose)
     if kind == "cut":
-        return kind, data[: int(choose(range(len(data))))]  # type: ignore[call-overload]
+        return kind, data[: choose(range(len(data)))]
     if kind == "bytes":
-        at = int(choose(range(len(data) or 1)))  # type: ignore[call-overload]
-        byte = int(choose(range(256)))  # type: ignore[call-overload]
+        at = choose(range(len(data) or 1))
+        byte = choose(range(256))
         return kind, data[:at] + bytes([byte]) + data[at + 1 :]
     spot = choose([spot for spot in found.spots if fuzz.KINDS[spot.place] == kind])
-    assert isinstance(spot, Spot)
     top = 1 << 8 * spot.width
     near = [(spot.value + step) % top for step in (-1, 1)]
     value = choose([*near, *(number for number in fuzz.NUMBERS[spot.place] if number < top)])
-    return kind, _written(data, found, spot, int(value))  # type: ignore[call-overload]
+    return kind, _written(data, found, spot, value)
 
 
 def _written(data: bytes, found: Outline, spot: Spot, value: int) -> bytes:
@@ -166,10 +171,10 @@ def _written(data: bytes, found: Outline, spot: Spot, value: int) -> bytes:
     return data[: spot.offset] + number + data[spot.offset + spot.width :]
 
 
-def _nested(data: bytes, found: Outline, choose: Choose[object]) -> bytes:
+def _nested(data: bytes, found: Outline, choose: Choose) -> bytes:
     """Put arrays of one array around a value."""
-    tag, start = choose(found.values)  # type: ignore[misc]
-    depth = int(choose(fuzz.DEPTHS))  # type: ignore[call-overload]
+    tag, start = choose(found.values)
+    depth = choose(fuzz.DEPTHS)
     layout = tables.LAYOUTS.get(found.version, tables.LAYOUTS[max(tables.VERSIONS)])
     array = next(kind.id for kind in layout.value_types if kind.kind == "array")
     inner = {"count": 1, "element_type": tag.value}
@@ -182,10 +187,9 @@ def _nested(data: bytes, found: Outline, choose: Choose[object]) -> bytes:
     return damaged[:start] + heads + damaged[start:]
 
 
-def _renamed(data: bytes, found: Outline, choose: Choose[object]) -> bytes:
+def _renamed(data: bytes, found: Outline, choose: Choose) -> bytes:
     """Give a key or tensor another name: a hostile one, or that of another."""
     spot = choose(found.texts)
-    assert isinstance(spot, Spot)
 
     def text(of: Spot) -> bytes:
         start = of.offset + of.width
@@ -193,7 +197,6 @@ def _renamed(data: bytes, found: Outline, choose: Choose[object]) -> bytes:
 
     others = [text(other) for other in found.texts if other.place == spot.place]
     name = choose([*fuzz.NAMES, *others])
-    assert isinstance(name, bytes)
     end = spot.offset + spot.width + spot.value
     return data[: spot.offset] + len(name).to_bytes(spot.width, found.order) + name + data[end:]
 
@@ -201,7 +204,7 @@ def _renamed(data: bytes, found: Outline, choose: Choose[object]) -> bytes:
 def random_mutations(data: bytes, random: Random, most: int = 3) -> bytes:
     """Do one to `most` kinds of damage, one after the other."""
     for _ in range(random.randint(1, most)):
-        _, data = mutate(data, random.choice)  # type: ignore[arg-type]
+        _, data = mutate(data, random.choice)
     return data
 
 

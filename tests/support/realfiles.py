@@ -79,6 +79,17 @@ def snapshots() -> tuple[Path, ...]:
     return tuple(path for path in _members("llama-cpp-python") if path.suffix == ".schema")
 
 
+def chat_template_names() -> list[str]:
+    """Names of llama.cpp's collection of chat templates, known without fetching them."""
+    paths = (PurePosixPath(member.path) for member in _table())
+    return [path.name for path in paths if path.suffix == ".jinja"]
+
+
+def chat_template(name: str) -> Path:
+    """One of the chat templates that llama.cpp is tested with, by its file name."""
+    return next(path for path in _members("llama-cpp-python") if path.name == name)
+
+
 def cache_folder() -> Path:
     """The folder that holds the files, one folder a package."""
     named = os.environ.get("GGUFSPEC_CACHE")

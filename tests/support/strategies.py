@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ggufspec.container.scan import ByteOrder
 from ggufspec.generated import container as tables
+from ggufspec.generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 from ggufspec.generated.types import TYPES, TypeInfo
 from support.crafted import padded
 
@@ -140,6 +141,32 @@ def files(
     )
 
 
+@st.composite
+def sets(draw: st.DrawFn) -> list[Sample]:
+    """The files of a split set, in order: one form, names unique over all of them."""
+    encoder = Encoder(draw(VERSIONS), draw(BYTE_ORDERS))
+    names = draw(st.lists(_NAMES, unique=True, min_size=2, max_size=6))
+    tensors = [draw(_tensors(name)) for name in names]
+    count = draw(st.integers(2, 4))
+    cuts = sorted(
+        draw(st.lists(st.integers(0, len(names)), min_size=count - 1, max_size=count - 1))
+    )
+    extra = _extra(encoder, draw)
+    found = []
+    for number, (start, end) in enumerate(zip([0, *cuts], [*cuts, len(names)], strict=True)):
+        pairs = [
+            _number_pair(encoder, NUMBER_KEY, "UINT16", number),
+            _number_pair(encoder, COUNT_KEY, "UINT16", count),
+            _number_pair(encoder, TENSORS_KEY, "INT32", len(names)),
+        ]
+        if number == 0:
+            pairs.insert(0, _text_pair(encoder, b"general.architecture", b"llama"))
+        own = tensors[start:end]
+        alignment = tables.ALIGNMENT_DEFAULT
+        found.append(_assemble(encoder, alignment, pairs, own, extra, nested=False))
+    return found
+
+
 def _values(encoder: Encoder, depth: int) -> st.SearchStrategy[tuple[str, str, int, bytes, bool]]:
     """Type, element type, count, bytes, and whether an array is in an array."""
     return st.sampled_from(encoder.layout.value_types).flatmap(
@@ -202,9 +229,12 @@ def _text_pair(encoder: Encoder, key: bytes, text: bytes) -> Pair:
 
 
 def _alignment_pair(encoder: Encoder, alignment: int) -> Pair:
-    kind = next(k for k in encoder.layout.value_types if k.name == "UINT32")
-    payload = encoder.number(alignment, kind.bytes)
-    return Pair(tables.ALIGNMENT_KEY.encode(), kind.name, kind.name, 1, payload)
+    return _number_pair(encoder, tables.ALIGNMENT_KEY, "UINT32", alignment)
+
+
+def _number_pair(encoder: Encoder, key: str, name: str, number: int) -> Pair:
+    kind = next(k for k in encoder.layout.value_types if k.name == name)
+    return Pair(key.encode(), name, name, 1, encoder.number(number, kind.bytes))
 
 
 def _extra(encoder: Encoder, draw: st.DrawFn) -> dict[str, int]:

@@ -119,7 +119,7 @@ def _dictionary(hostile: Hostile, container: Container) -> str:
     widths = {4, container.bytes_of(container.string_length, version)}
     numbers = sorted({number for found in hostile.numbers.values() for number in found})
     words = [
-        number.to_bytes(width, order)  # type: ignore[arg-type]
+        number.to_bytes(width, order)
         for order in ("little", "big")
         for width in sorted(widths)
         for number in numbers

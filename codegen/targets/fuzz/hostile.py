@@ -83,14 +83,11 @@ def _numbers(container: Container, spec: Spec, place: str, kind: str) -> tuple[i
 
 def _limits(container: Container, place: str) -> set[int]:
     """What the rules at a place compare with, under any profile."""
-    section = place.partition(".")[0]
-    at = {_LENGTH: ("value.STRING",), _ALIGNMENT: ("data",)}.get(place, (place,))
-    if section == "array":
-        at = ("array.count",) if place == _COUNT else ()
+    at = {_LENGTH: "value.STRING", _ALIGNMENT: "data"}.get(place, place)
     return {
         limit
         for rule in container.rules
-        if rule.at in at and (place != _ALIGNMENT or rule.check.startswith("alignment"))
+        if rule.at == at and (place != _ALIGNMENT or rule.check.startswith("alignment"))
         for limit in rule.limits
         if limit is not None
     }

@@ -7,7 +7,7 @@ from ...model import BlockType
 from ...output import Output
 from ...spec import Spec
 from ..c.packing import Array, arrays
-from . import packing
+from . import packing, room
 from .log2 import floor_log2
 from .model import (
     STRATEGIES,
@@ -20,6 +20,9 @@ from .model import (
     Values,
     quantizers,
 )
+
+_STOPPING = frozenset({"absmax", "convert", "min_max", "reciprocal_absmax", "signed_absmax"})
+"""Strategies whose scale is not finite where an element is not: nobody need look before."""
 
 
 def outputs(spec: Spec) -> list[Output]:
@@ -200,15 +203,28 @@ def _row_mean(q: Quantizer) -> int:
     return int(any(r.constants.get("mean_over") == "row" for r in q.recipes.values()))
 
 
+def _stops(q: Quantizer) -> int:
+    plain = q.recipes.get("plain")
+    return int(plain is not None and plain.strategy in _STOPPING)
+
+
 def _table(spec: Spec, made: list[Quantizer]) -> str:
     quantized = {q.kind.name: q for q in made}
     declared = "\n".join(
         f"size_t GGUFSPEC_KERNEL(quantize_{_low(q.kind)})(GGUFSPEC_QUANTIZE_ARGS);" for q in made
     )
     entries = "\n".join(_entry(quantized.get(kind.name)) for kind in spec.layouts)
+    included = "\n".join(f'#include "strategies/{header}.h"' for header in room.HEADERS)
+    asserted = "\n".join(
+        f'_Static_assert({name} == {value}, "codegen/targets/quantizers/room.py says {value}");'
+        for name, value in room.CONSTANTS.items()
+    )
     return f"""/* The quantizers of one variant, in the order of ggufspec_types. */
 #include "grids.h"
-#include "strategies/strategy.h"
+{included}
+
+/* What blocks are when they are taken for small enough. */
+{asserted}
 
 {declared}
 
@@ -220,9 +236,10 @@ GGUFSPEC_HIDDEN const ggufspec_quantizer GGUFSPEC_KERNEL(quantizers)[] = {{
 
 def _entry(q: Quantizer | None) -> str:
     if q is None:
-        return "    {NULL, 0, NULL},"
+        return "    {NULL, 0, 0, NULL},"
     grids = [f"&grid_{grid.name}" for grid in _grids_of(q)] or ["NULL"]
-    return f"    {{GGUFSPEC_KERNEL(quantize_{_low(q.kind)}), {_row_mean(q)}, {grids[0]}}},"
+    numbers = f"{_row_mean(q)}, {_stops(q)}, {grids[0]}"
+    return f"    {{GGUFSPEC_KERNEL(quantize_{_low(q.kind)}), {numbers}}},"
 
 
 # ---- grids: once for all types and variants that search in them

@@ -123,13 +123,13 @@ class _Reader:
             if name not in self.arrays:
                 known = ", ".join(self.arrays)
                 self.fail(("codes", role), f"{name!r} is no field or code (there are: {known})")
+        missing = sorted(set(self.arrays) - set(self.roles.values()))
+        if missing:
+            self.fail(("codes",), f"nothing fills {', '.join(missing)}")
         role_of: dict[str, str] = {}
         for role, name in self.roles.items():
             if role_of.setdefault(name, role) != role:
                 self.fail(("codes", role), f"{name} stores the {role_of[name]} already")
-        missing = sorted(set(self.arrays) - set(role_of))
-        if missing:
-            self.fail(("codes",), f"nothing fills {', '.join(missing)}")
         plain, weighted = (self.recipe(variant) for variant in VARIANTS)
         return Quantizer(self.kind, self.entry["equals"], self.roles, plain, weighted)
 
@@ -171,7 +171,8 @@ class _Reader:
             if wanted and stored != wanted:
                 self.fail(("codes", role), f"{name} is no {wanted}")
             array = self.array(role)
-            if not wanted and role not in strategy.wide and array.high - array.low > 255:
+            narrow = role != "value" and role not in strategy.wide
+            if not wanted and narrow and array.high - array.low > 255:
                 self.fail(("codes", role), f"{name} has more than 8 bits")
 
     def format(self, role: str) -> str | None:
@@ -420,14 +421,14 @@ def _grid_search(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
         reader.fail(("codes", "signs"), "is not 7 or 8 bits for 8 elements")
     if len(grid.codes) != reader.top("row") + 1:
         reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
+    rule, mean = entry["weights"], entry.get("mean_square", {})
+    if (rule == "square") != (not mean) or (rule == "square_plus_mean") != ("share" in mean):
+        reader.fail((), f"weights {rule} with mean_square {mean or 'missing'}")
     if (levels, grid.length) not in {(3, 8), (8, 4)} or elements != 256 or sub_blocks % 8:
         reader.fail((), "there is no search for such groups, levels or sub-blocks")
     most = room.CONSTANTS[{3: "THREE_TRIALS", 8: "EIGHT_TRIALS"}[levels]]
     if 2 * entry["trials"]["reach"] + 1 > most:
         reader.fail((), "there is no room for so many trials")
-    rule, mean = entry["weights"], entry.get("mean_square", {})
-    if (rule == "square") != (not mean) or (rule == "square_plus_mean") != ("share" in mean):
-        reader.fail((), f"weights {rule} with mean_square {mean or 'missing'}")
     first = entry["first"]
     return {
         "sub_blocks": sub_blocks,
@@ -462,10 +463,11 @@ def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
     if len(grid.codes) > min(reader.top("row") + 1, room.CONSTANTS["MOST_ROWS"]):
         reader.fail(("codes", "row"), f"does not number {len(grid.codes)} rows")
     sub_blocks, shifts = reader.array("sub_scale").count, reader.array("shift").count
-    if grid.length != 8 or sub_blocks % 8 or elements // sub_blocks not in {16, 32}:
-        reader.fail((), "sub-blocks are 8, 16, ... of 16 or 32 elements, rows are of 8")
     if {"spans": sub_blocks, "totals": 2 * sub_blocks}[entry["sums"]] != shifts:
         reader.fail((), f"sums {entry['sums']} with {shifts} shifts for {sub_blocks} sub-blocks")
+    weights = _weights(reader, entry)
+    if grid.length != 8 or sub_blocks % 8 or elements // sub_blocks not in {16, 32}:
+        reader.fail((), "sub-blocks are 8, 16, ... of 16 or 32 elements, rows are of 8")
     size: Constants = {
         "sub_blocks": sub_blocks,
         "length": elements // sub_blocks,
@@ -481,13 +483,13 @@ def _ternary_grid(reader: _Reader, entry: Mapping[str, Any]) -> Constants:
         "fit": entry["fit"],
         "fudge": float(entry["fudge"]),
     }
-    return size | _weights(reader, entry) | rest
+    return size | weights | rest
 
 
 _LEVELS = {"scale": "block", "level": "element"}
 
 STRATEGIES: Mapping[str, _Strategy] = {
-    "convert": _Strategy({"value": "element"}, _convert, wide=frozenset({"value"})),
+    "convert": _Strategy({"value": "element"}, _convert),
     "absmax": _Strategy(_LEVELS, _absmax, optional={"sum": "block"}),
     "signed_absmax": _Strategy(_LEVELS, _signed_absmax),
     "reciprocal_absmax": _Strategy(

@@ -47,6 +47,13 @@ ROOM: Mapping[str, Mapping[str, str]] = {
 }
 """The sizes of a strategy's block that have a largest value."""
 
+_WORDS = {
+    "elements": "elements",
+    "sub_blocks": "sub-blocks",
+    "length": "elements a sub-block",
+    "sums": "sums",
+}
+
 
 def fault(strategy: str, sizes: Mapping[str, object], elements: int) -> str | None:
     """Why a strategy cannot quantize a block with these constants; None if it can."""
@@ -58,5 +65,5 @@ def fault(strategy: str, sizes: Mapping[str, object], elements: int) -> str | No
         size, most = {"elements": elements, **sizes}[name], CONSTANTS[constant]
         assert isinstance(size, int)
         if size > most:
-            return f"{strategy} has room for {name.replace('_', ' ')} {most}, not {size}"
+            return f"{size} {_WORDS[name]} are too many for {strategy}; at most {most}"
     return None

@@ -4,7 +4,37 @@
 
 /* The quantizers of one variant, in the order of ggufspec_types. */
 #include "grids.h"
-#include "strategies/strategy.h"
+#include "strategies/absmax.h"
+#include "strategies/signed_absmax.h"
+#include "strategies/reciprocal_absmax.h"
+#include "strategies/mean_sign.h"
+#include "strategies/min_max.h"
+#include "strategies/nearest_value.h"
+#include "strategies/flight.h"
+#include "strategies/symmetric.h"
+#include "strategies/codebook_search.h"
+#include "strategies/grid_search.h"
+#include "strategies/ternary_grid_rows.h"
+
+/* What blocks are when they are taken for small enough. */
+_Static_assert(ABSMAX_ELEMENTS == 256, "codegen/targets/quantizers/room.py says 256");
+_Static_assert(SIGNED_ABSMAX_ELEMENTS == 32, "codegen/targets/quantizers/room.py says 32");
+_Static_assert(RECIPROCAL_ELEMENTS == 256, "codegen/targets/quantizers/room.py says 256");
+_Static_assert(RECIPROCAL_SUMS == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(MEAN_SIGN_ELEMENTS == 128, "codegen/targets/quantizers/room.py says 128");
+_Static_assert(MIN_MAX_ELEMENTS == 32, "codegen/targets/quantizers/room.py says 32");
+_Static_assert(NEAREST_VALUES == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(NEAREST_SUB_BLOCKS == 4, "codegen/targets/quantizers/room.py says 4");
+_Static_assert(NEAREST_ELEMENTS == 64, "codegen/targets/quantizers/room.py says 64");
+_Static_assert(MOST_LENGTH == 32, "codegen/targets/quantizers/room.py says 32");
+_Static_assert(MOST_SUB_BLOCKS == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(MOST_ELEMENTS == 256, "codegen/targets/quantizers/room.py says 256");
+_Static_assert(SWEEP_LENGTH == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(CODEBOOK == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(TRIALS == 16, "codegen/targets/quantizers/room.py says 16");
+_Static_assert(THREE_TRIALS == 24, "codegen/targets/quantizers/room.py says 24");
+_Static_assert(EIGHT_TRIALS == 32, "codegen/targets/quantizers/room.py says 32");
+_Static_assert(MOST_ROWS == 2048, "codegen/targets/quantizers/room.py says 2048");
 
 size_t GGUFSPEC_KERNEL(quantize_f32)(GGUFSPEC_QUANTIZE_ARGS);
 size_t GGUFSPEC_KERNEL(quantize_f16)(GGUFSPEC_QUANTIZE_ARGS);
@@ -38,43 +68,43 @@ size_t GGUFSPEC_KERNEL(quantize_q1_0)(GGUFSPEC_QUANTIZE_ARGS);
 size_t GGUFSPEC_KERNEL(quantize_q2_0)(GGUFSPEC_QUANTIZE_ARGS);
 
 GGUFSPEC_HIDDEN const ggufspec_quantizer GGUFSPEC_KERNEL(quantizers)[] = {
-    {GGUFSPEC_KERNEL(quantize_f32), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_f16), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q4_0), 1, NULL},
-    {GGUFSPEC_KERNEL(quantize_q4_1), 1, NULL},
-    {GGUFSPEC_KERNEL(quantize_q5_0), 1, NULL},
-    {GGUFSPEC_KERNEL(quantize_q5_1), 1, NULL},
-    {GGUFSPEC_KERNEL(quantize_q8_0), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q8_1), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q2_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q3_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q4_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q5_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q6_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q8_k), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_iq2_xxs), 0, &grid_iq2xxs_grid},
-    {GGUFSPEC_KERNEL(quantize_iq2_xs), 0, &grid_iq2xs_grid},
-    {GGUFSPEC_KERNEL(quantize_iq3_xxs), 0, &grid_iq3xxs_grid},
-    {GGUFSPEC_KERNEL(quantize_iq1_s), 0, &grid_iq1s_grid},
-    {GGUFSPEC_KERNEL(quantize_iq4_nl), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_iq3_s), 0, &grid_iq3s_grid},
-    {GGUFSPEC_KERNEL(quantize_iq2_s), 0, &grid_iq2s_grid},
-    {GGUFSPEC_KERNEL(quantize_iq4_xs), 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_iq1_m), 0, &grid_iq1s_grid},
-    {GGUFSPEC_KERNEL(quantize_bf16), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_tq1_0), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_tq2_0), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_mxfp4), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_nvfp4), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q1_0), 0, NULL},
-    {GGUFSPEC_KERNEL(quantize_q2_0), 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
-    {NULL, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_f32), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_f16), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q4_0), 1, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q4_1), 1, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q5_0), 1, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q5_1), 1, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q8_0), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q8_1), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_q2_k), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q3_k), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q4_k), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q5_k), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q6_k), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q8_k), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_iq2_xxs), 0, 0, &grid_iq2xxs_grid},
+    {GGUFSPEC_KERNEL(quantize_iq2_xs), 0, 0, &grid_iq2xs_grid},
+    {GGUFSPEC_KERNEL(quantize_iq3_xxs), 0, 0, &grid_iq3xxs_grid},
+    {GGUFSPEC_KERNEL(quantize_iq1_s), 0, 0, &grid_iq1s_grid},
+    {GGUFSPEC_KERNEL(quantize_iq4_nl), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_iq3_s), 0, 0, &grid_iq3s_grid},
+    {GGUFSPEC_KERNEL(quantize_iq2_s), 0, 0, &grid_iq2s_grid},
+    {GGUFSPEC_KERNEL(quantize_iq4_xs), 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_iq1_m), 0, 0, &grid_iq1s_grid},
+    {GGUFSPEC_KERNEL(quantize_bf16), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_tq1_0), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_tq2_0), 0, 1, NULL},
+    {GGUFSPEC_KERNEL(quantize_mxfp4), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_nvfp4), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q1_0), 0, 0, NULL},
+    {GGUFSPEC_KERNEL(quantize_q2_0), 0, 1, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
+    {NULL, 0, 0, NULL},
 };

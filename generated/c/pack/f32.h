@@ -9,7 +9,7 @@
 
 #include "strategies/strategy.h"
 
-static inline void pack_f32(uint8_t *restrict dst, uint16_t v) {
+static inline void pack_f32(uint8_t *restrict dst, uint32_t v) {
     store_u32(dst, (uint32_t)v);
 }
 

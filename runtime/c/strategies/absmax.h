@@ -28,6 +28,7 @@ static inline float absmax_sum(const uint8_t *level, int n) {
     return (float)sum;
 }
 
+/* An element that is not finite is the largest, and makes a scale that is not. */
 GGUFSPEC_STRATEGY size_t absmax(const absmax_constants *k, GGUFSPEC_QUANTIZE_ARGS,
                                 int (*store)(uint8_t *, size_t, const absmax_codes *)) {
     (void)importance, (void)row_mean;

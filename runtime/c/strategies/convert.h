@@ -1,7 +1,8 @@
 #ifndef GGUFSPEC_STRATEGY_CONVERT_H
 #define GGUFSPEC_STRATEGY_CONVERT_H
 
-/* Each element by its own, rounded to nearest even. A block is one element. */
+/* Each element by its own, rounded to nearest even. A block is one element. What is not finite
+ * is looked for here: the one pass there is takes about as long as memory does. */
 
 #include "strategy.h"
 
@@ -49,11 +50,14 @@ GGUFSPEC_STRATEGY size_t convert(const convert_constants *k, GGUFSPEC_QUANTIZE_A
         int finite = 1;
         for (int i = 0; i < n; i++) {
             const convert_codes codes = {bits[i]};
-            finite &= store(dst, done + (size_t)i, &codes);
+            finite &= finite_single(single_bits(x[done + (size_t)i])) &
+                      store(dst, done + (size_t)i, &codes);
         }
         if (!finite) {
             size_t bad = done;
-            while (store(dst, bad, &(convert_codes){bits[bad - done]})) bad++;
+            while (finite_single(single_bits(x[bad])) &&
+                   store(dst, bad, &(convert_codes){bits[bad - done]}))
+                bad++;
             return bad;
         }
     }

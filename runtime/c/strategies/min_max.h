@@ -16,12 +16,19 @@ typedef struct {
     uint8_t level[MIN_MAX_ELEMENTS];
 } min_max_codes;
 
-/* Of zeros of both signs the first counts. */
+/* Of zeros of both signs the first counts. Both are NaN where an element is not finite: it is
+ * what is not 0 subtracted from itself. */
 static inline void extremes(const float *x, int n, float *min, float *max) {
-    lanes low = load_lanes(x), high = low;
+    lanes low = load_lanes(x), high = low, none = low - low;
     for (int i = LANES; i < n; i += LANES) {
-        low = lower(load_lanes(x + i), low);
-        high = higher(load_lanes(x + i), high);
+        const lanes v = load_lanes(x + i);
+        low = lower(v, low);
+        high = higher(v, high);
+        none += v - v;
+    }
+    if (mask_bits(none != none)) {
+        *min = *max = single_value(0x7fc00000);
+        return;
     }
     *min = lowest(low);
     *max = highest(high);
@@ -34,14 +41,14 @@ GGUFSPEC_STRATEGY size_t min_max(const min_max_constants *k, GGUFSPEC_QUANTIZE_A
     (void)importance, (void)row_mean;
     for (size_t start = 0; start < blocks; start += RUN) {
         const size_t stop = blocks - start < RUN ? blocks : start + RUN;
-        float scale[RUN], offset[RUN], steps[RUN];
-        for (size_t b = start; b < stop; b++) {
-            float min, max;
-            extremes(x + b * (size_t)k->elements, k->elements, &min, &max);
-            const float d = (max - min) / (float)k->top;
-            scale[b - start] = d;
-            offset[b - start] = min;
-            steps[b - start] = d != 0 ? 1 / d : 0;
+        float scale[RUN], offset[RUN] = {0}, most[RUN] = {0}, steps[RUN];
+        for (size_t b = start; b < stop; b++)
+            extremes(x + b * (size_t)k->elements, k->elements, &offset[b - start],
+                     &most[b - start]);
+        for (int i = 0; i < RUN; i += LANES) {
+            const lanes d = (load_lanes(most + i) - load_lanes(offset + i)) / (float)k->top;
+            store_lanes(scale + i, d);
+            store_lanes(steps + i, choose(d != 0, 1.0f / d, (lanes){0}));
         }
         for (size_t b = start; b < stop; b++) {
             const float min = offset[b - start];

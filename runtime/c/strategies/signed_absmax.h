@@ -2,7 +2,8 @@
 #define GGUFSPEC_STRATEGY_SIGNED_ABSMAX_H
 
 /* The first element of largest magnitude takes level 0, whatever its sign: the scale is
- * negative where it is positive. So a block uses one level more on that side. */
+ * negative where it is positive. So a block uses one level more on that side. An element that is
+ * not finite is the largest, and makes a scale that is not. */
 
 #include "strategy.h"
 

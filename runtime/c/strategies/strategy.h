@@ -5,7 +5,7 @@
  * sub-blocks, levels) and its type's constants; the type's generated file gives it a function
  * that stores a block's numbers, and calls it with constants that the compiler can fold.
  *
- * A quantizer takes `blocks` blocks of finite floats. Where there is an importance they are a
+ * A quantizer takes `blocks` blocks of floats, finite unless it `stops`. Where there is an importance they are a
  * row, `importance` has a weight for each of its elements, and `row_mean` is the row's mean
  * square if the type's constants ask for it; else `importance` is NULL. It returns how many blocks it wrote: fewer than asked when the
  * next one has a scale that its stored format does not hold. */
@@ -21,6 +21,7 @@
 typedef struct {
     size_t (*run)(GGUFSPEC_QUANTIZE_ARGS);
     int row_mean; /* whether it looks at the row's mean square */
+    int stops; /* whether without an importance it stops at a block that is not finite */
     const ggufspec_grid *grid; /* the grid whose neighbours it looks up, or NULL */
 } ggufspec_quantizer;
 

@@ -199,6 +199,8 @@ def count_broken(name: str, data: Bytes, *, byte_order: str = "little") -> dict[
     _library().ggufspec_check_blocks(
         _kernels()[name].number, big, data.ctypes.data, len(data), counts
     )
+    if not any(counts):
+        return {}
     return {text: count for text, count in zip(texts, counts, strict=False) if count}
 
 
@@ -253,6 +255,8 @@ def share(
 
     least: elements that are worth a thread.
     """
+    if threads is not None and not hasattr(threads, "__index__"):
+        raise TypeError(f"threads is an integer or None, not {threads!r}")
     if threads is not None and threads < 1:
         raise ValueError("threads must be at least 1")
     wanted = threads or processors()

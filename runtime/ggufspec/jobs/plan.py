@@ -17,7 +17,7 @@ from .layers import renumbered
 from .metadata import FIXED_KEY, block_count_key, new_metadata, of_set, overridden
 from .notes import Note
 from .options import Options
-from .problems import Problem, kept, problems_of
+from .problems import Problem, clashes, kept, problems_of
 from .steps import Step
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ def make_plan(
         notes += weights.notes
         fixed += weights.zero if weights.fixed else 0
         problems += problems_of(step, kind, options, weights, has_matrix=used is not None)
+    problems += clashes(steps)
     notes += kept(kind, steps)
     more = _more_keys(source, options, used, fixed, layers)
     files = _files(source, kind, options, steps, more)

@@ -104,6 +104,22 @@ def _decodes(tensor: Tensor) -> bool:
     return tensor.kind is not None and bool(tensor.kind.elements)
 
 
+def clashes(steps: Iterable[Step]) -> Iterator[Problem]:
+    """Numbers that would mean two types: what changes is ggml's, what stays may be a fork's."""
+    steps = list(steps)
+    staying = {step.tensor.type_id: step for step in steps if not step.changes}
+    changing = {step.plan.type_id: step for step in steps if step.changes and step.type in types}
+    for number in sorted(staying.keys() & changing.keys()):
+        stays, becomes = staying[number], changing[number]
+        if stays.type != becomes.type:
+            yield Problem(
+                "unsupported", becomes.name,
+                f"tensor {becomes.name!r} would become {becomes.type} and tensor {stays.name!r} "
+                f"stays {stays.type}, but both have type number {number}",
+                f"give {becomes.name!r} another type with --tensor-type",
+            )  # fmt: skip
+
+
 def _needs_weights(type_name: str) -> bool:
     """Whether ggml's search cannot do without weights."""
     from ..generated.quantizers import QUANTIZERS

@@ -78,7 +78,7 @@ def quantize(
     kind = find(type)
     quantizer = _quantizer(kind)
     values = _values(x)
-    _check_options(non_finite, clamp_scales, threads)
+    _check_options(non_finite, clamp_scales)
     length = values.shape[-1]
     out = np.empty((prod(values.shape[:-1]), kind.row_bytes(length)), np.uint8)
     weights = _weights(importance, values.shape, quantizer, kind)
@@ -193,13 +193,11 @@ def _values(x: Any) -> NDArray[Any]:
     return values
 
 
-def _check_options(non_finite: Any, clamp_scales: Any, threads: Any) -> None:
+def _check_options(non_finite: Any, clamp_scales: Any) -> None:
     if non_finite not in {"error", "zero"}:
         raise ValueError(f"non_finite must be 'error' or 'zero', not {non_finite!r}")
     if not isinstance(clamp_scales, (bool, np.bool_)):
         raise TypeError(f"clamp_scales is True or False, not {clamp_scales!r}")
-    if threads is not None and not hasattr(threads, "__index__"):
-        raise TypeError(f"threads is an integer or None, not {threads!r}")
 
 
 def _weights(

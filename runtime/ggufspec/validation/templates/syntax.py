@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
@@ -14,7 +14,6 @@ from jinja2.parser import Parser
 
 _LONGEST_NUMBER = 100  # characters: Python takes quadratic time for long ones
 _NUMBERS = ("integer", "float")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _ESCAPE = re.compile(
     r"\\(?:(x[2-7][0-9A-Fa-f]|u00[2-7][0-9A-Fa-f]|U000000[2-7][0-9A-Fa-f]|N\{"
     r"|0?[4-7][0-7]|1[0-7][0-7])|.)",
@@ -57,7 +56,7 @@ class _TooLongError(Exception):
 class _Generation(Extension):
     """The tag by which transformers knows what the assistant has said; it prints its body."""
 
-    tags: ClassVar = {"generation"}
+    tags = {"generation"}  # noqa: RUF012 - Jinja declares it so
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         """What is inside."""
@@ -71,7 +70,10 @@ _ENVIRONMENT = Environment(
 
 
 def parse(text: str, room: int) -> Parsed:
-    """Parse a template of at most `room` tokens, with the tags that transformers knows."""
+    r"""Parse a template of at most `room` tokens, with the tags that transformers knows.
+
+    text: with line ends of one kind, `\n`.
+    """
     lexer = _Tokens(text, room)
     escaped = lexer.escaped
     try:
@@ -98,7 +100,7 @@ class _Tokens:
     def __init__(self, text: str, room: int) -> None:
         self.count = 0
         self.escaped: list[tuple[Place, str]] = []
-        self._source = "\n".join(_LINE_END.split(text))
+        self._source = text
         self._room = room
         self._position = self._line_start = 0
         self._line = 1

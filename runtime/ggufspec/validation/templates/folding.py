@@ -36,7 +36,7 @@ def fold(node: nodes.Node, known: Known) -> Any:
         return None
     try:
         value = rule(node, known)
-    except (ValueError, TypeError, IndexError, KeyError, AttributeError, ZeroDivisionError):
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         return None  # what the template does there is an error
     return value if _is_small(value) else None
 

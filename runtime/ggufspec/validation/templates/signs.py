@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from jinja2 import nodes
 
-from .template_conditions import Conditions
-from .template_folding import LARGEST, Known, fold
-from .template_syntax import Place
-from .template_text import DUNDER, PATTERNS, Sign, evidence_of
+from .conditions import Conditions
+from .folding import LARGEST, Known, fold
+from .syntax import Place
+from .text import DUNDER, PATTERNS, Sign, evidence_of
 
 _BLOCKS = (nodes.If, nodes.For, nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.With)
 _IMPORTS = (nodes.Import, nodes.FromImport, nodes.Include, nodes.Extends)
@@ -63,7 +63,7 @@ def tree_signs(tree: nodes.Template, limits: Limits, seen: Collection[str]) -> I
     known = Known({}, {})
     values = known.values
     rounds: dict[int, int] = {}
-    conditions = Conditions()
+    conditions = Conditions(node for node, _ in order if isinstance(node, nodes.For))
     for node, scope in order:
         value = fold(node, known)
         if value is not None:

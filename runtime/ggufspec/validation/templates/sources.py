@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..files.arrays import NestedArray, Stored, StringArray
+from ...files.arrays import NestedArray, Stored, StringArray
 
 if TYPE_CHECKING:
-    from .model import Model
+    from ..model import Model
 
 NAMES = "tokenizer.chat_templates"
 """The key that lists the names of further templates."""

@@ -38,7 +38,9 @@ _NOTHING: _Said = (0, "")
 class Conditions:
     """Fed with the nodes of a template, children first, in the order of the text."""
 
-    def __init__(self) -> None:
+    def __init__(self, loops: Iterable[nodes.For]) -> None:
+        # A loop is seen after its body, what it goes through before that.
+        self._loops = {id(loop.iter): loop.target for loop in loops}
         self._written: set[int] = set()  # nodes that come from what somebody wrote
         self._written_names: set[str] = set()
         self._trigger: dict[int, str] = {}  # by node: the words that it asks for
@@ -56,13 +58,11 @@ class Conditions:
     def _spread_writing(self, node: nodes.Node, values: Mapping[int, Any]) -> None:
         if self._is_written(node, values):
             self._written.add(id(node))
-        match node:
-            case nodes.Assign(target=target, node=value) if id(value) in self._written:
-                self._written_names.update(_targets(target))
-            case nodes.For(target=target, iter=nodes.Call() | nodes.Filter() as items):
-                # Parts of a message's content have a type and a text; its words do not.
-                if id(items) in self._written:
-                    self._written_names.update(_targets(target))
+            # Parts of a message's content have a type and a text; its words do not.
+            if id(node) in self._loops and isinstance(node, (nodes.Call, nodes.Filter)):
+                self._written_names.update(_targets(self._loops[id(node)]))
+        if isinstance(node, nodes.Assign) and id(node.node) in self._written:
+            self._written_names.update(_targets(node.target))
 
     def _is_written(self, node: nodes.Node, values: Mapping[int, Any]) -> bool:
         written = self._written

@@ -7,15 +7,18 @@ the same report on every machine, in about a second at most.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .template_sources import templates
-from .template_text import MANY, Sign, text_signs
+from .sources import templates
+from .text import MANY, Sign, text_signs
 
 if TYPE_CHECKING:
-    from .findings import Collector
-    from .model import Model
+    from ..findings import Collector
+    from ..model import Model
+
+_LINE_END = re.compile(r"\r\n?")  # besides \n
 
 
 def check(model: Model, found: Collector) -> None:
@@ -64,7 +67,7 @@ class _Work:
     def look(self, name: str, data: bytes, place: dict[str, Any]) -> None:
         """Add the signs of a template."""
         self._bytes -= len(data)
-        text = data.decode("utf-8", "surrogateescape")
+        text = _LINE_END.sub("\n", data.decode("utf-8", "surrogateescape"))
         signs: dict[tuple[str, str], Sign] = {}
         for sign in self._signs(name, text, place):
             what = sign.rule, sign.evidence
@@ -83,8 +86,8 @@ class _Work:
 
     def _signs(self, name: str, text: str, place: dict[str, Any]) -> Iterator[Sign]:
         try:
-            from .template_signs import Limits, tree_signs
-            from .template_syntax import parse
+            from .signs import Limits, tree_signs
+            from .syntax import parse
         except ImportError:
             self.left_out = True
             yield from text_signs(text, dunder=True)
