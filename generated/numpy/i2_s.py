@@ -58,6 +58,6 @@ CONDITIONS: tuple[str, ...] = ("q <= 2",)
 
 
 PLACES: dict[str, Array] = {
-    "q <= 2": np.array([*range(0, 32), *range(0, 32), *range(0, 32), *range(0, 32)]),
+    "q <= 2": np.array([*range(32), *range(32), *range(32), *range(32)]),
     "finite(scale)": np.array([0]),
 }

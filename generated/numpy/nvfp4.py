@@ -59,5 +59,5 @@ CONDITIONS: tuple[str, ...] = ("sc != 127",)
 
 
 PLACES: dict[str, Array] = {
-    "sc != 127": np.array([*range(0, 4)]),
+    "sc != 127": np.array([*range(4)]),
 }

@@ -55,5 +55,5 @@ CONDITIONS: tuple[str, ...] = ("finite(d)", "q <= 2",)
 
 PLACES: dict[str, Array] = {
     "finite(d)": np.array([64]),
-    "q <= 2": np.array([*range(0, 32), *range(0, 32), *range(0, 32), *range(0, 64), *range(32, 64), *range(32, 64), *range(32, 64)]),
+    "q <= 2": np.array([*range(32), *range(32), *range(32), *range(64), *range(32, 64), *range(32, 64), *range(32, 64)]),
 }

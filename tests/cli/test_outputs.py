@@ -277,3 +277,56 @@ def test_failure_keeps_the_earlier_output(spawn: Run, model: Path, tmp_path: Pat
     assert result.code == 4
     assert out.read_text() == "precious"
     assert names(tmp_path) == ["model.gguf", "out.gguf"]
+
+
+@pytest.mark.parametrize("option", ["--tensor-type-file", "--imatrix"])
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_output_that_an_option_reads(
+    run: Run, small: Path, tmp_path: Path, option: str, resume: list[str]
+) -> None:
+    from support import matrices
+
+    read = tmp_path / ("read.partial" if resume else "read")
+    if option == "--imatrix":
+        matrices.write_gguf(read)
+    else:
+        read.write_text("ffn_up=Q4_0")
+    before = read.read_bytes()
+    words = ("Q8_0", option, read, "--force", *resume)
+    result = run("quantize", small, tmp_path / "read", *words)
+    assert result.code == 2
+    assert "the output is the input" in result.err
+    assert read.read_bytes() == before
+    assert names(tmp_path) == sorted([read.name, "small.gguf"])
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("resume", [[], ["--resume"]])
+def test_two_outputs_that_are_one(
+    run: Run, small: Path, tmp_path: Path, there: bool, resume: list[str]
+) -> None:
+    if there:
+        (tmp_path / "same").write_text("precious")
+    for kind in ("Q8_0", "Q4_0"):
+        (tmp_path / f"out-{kind}").symlink_to("same")
+    before = names(tmp_path)
+    result = run("quantize", small, tmp_path / "out-{type}", "Q8_0,Q4_0", "--force", *resume)
+    assert result.code == 2
+    assert "this is written to as" in result.err
+    assert names(tmp_path) == before
+    assert not there or (tmp_path / "same").read_text() == "precious"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_summary_that_cannot_be_written(small: Path, tmp_path: Path) -> None:
+    """The output is there then, and nothing says that it is not."""
+    out = tmp_path / "out.gguf"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            command_line(*quantize(small, out)),
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 4
+    assert done.stderr == "error: no space left on device\n"
+    with ggufspec.open(out) as file:
+        assert len(file.tensors) == 3

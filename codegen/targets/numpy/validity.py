@@ -104,6 +104,7 @@ def _runs(found: Sequence[int]) -> str:
         while end < len(found) and found[end] == found[end - 1] + 1:
             end += 1
         few = end - at < 3
-        parts += map(str, found[at:end]) if few else [f"*range({found[at]}, {found[end - 1] + 1})"]
+        first = f"{found[at]}, " if found[at] else ""
+        parts += map(str, found[at:end]) if few else [f"*range({first}{found[end - 1] + 1})"]
         at = end
     return f"[{', '.join(parts)}]"

@@ -253,7 +253,8 @@ def share(
 ) -> None:
     """Cut ``count`` items of ``size`` elements into equal runs, one a thread.
 
-    least: elements that are worth a thread.
+    least: elements that are worth a thread. Runs that the system has no thread for are the
+    caller's. What a thread raises, the caller raises once all are done.
     """
     if threads is not None and not hasattr(threads, "__index__"):
         raise TypeError(f"threads is an integer or None, not {threads!r}")
@@ -262,12 +263,35 @@ def share(
     wanted = threads or processors()
     parts = max(1, min(wanted, count, count * size // least))
     cuts = [count * number // parts for number in range(parts + 1)]
-    others = [Thread(target=part, args=cut) for cut in pairwise(cuts[1:])]
-    for thread in others:
-        thread.start()
-    part(cuts[0], cuts[1])
-    for thread in others:
-        thread.join()
+    outcomes: list[BaseException | None] = []
+
+    def told(start: int, stop: int) -> None:
+        try:
+            part(start, stop)
+        except BaseException as error:
+            outcomes.append(error)
+        else:
+            outcomes.append(None)
+
+    own, others = [(cuts[0], cuts[1])], []
+    try:
+        for cut in pairwise(cuts[1:]):
+            thread = Thread(target=told, args=cut)
+            try:
+                thread.start()
+            except RuntimeError:  # the system has no more of them
+                own.append(cut)
+            else:
+                others.append(thread)
+        for cut in own:
+            part(*cut)
+    finally:
+        for thread in others:
+            thread.join()
+    if failed := [outcome for outcome in outcomes if outcome]:
+        raise failed[0]
+    if len(outcomes) < len(others):
+        raise MemoryError("a thread ended before its work")
 
 
 def processors() -> int:

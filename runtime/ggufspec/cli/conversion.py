@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 from . import machine, screen, text
 from .failures import INTERRUPTED, INVALID, UNSUPPORTED, USAGE, CommandError, usage
 from .options import file_name
-from .paths import check_output, check_space, open_model, writing
+from .paths import (
+    check_apart,
+    check_not_input,
+    check_output,
+    check_space,
+    open_model,
+    writing,
+)
 from .planned import plan_record, show_groups, show_plan, warn_of
 from .progress import Progress
 
@@ -31,7 +38,10 @@ _EXITS = {"usage": USAGE, "unsupported": UNSUPPORTED, "data": INVALID, "check": 
 
 @dataclass(frozen=True)
 class Manner:
-    """What is asked for apart from the bytes of the output; `dialect` is that of the source."""
+    """What is asked for apart from the bytes of the output.
+
+    dialect: that of the source. reads: files that options name, beside the source and imatrix.
+    """
 
     dialect: str | None = None
     plan: bool = False
@@ -42,6 +52,7 @@ class Manner:
     threads: int | None = None
     force: bool = False
     as_json: bool = False
+    reads: tuple[Path, ...] = ()
 
     @property
     def writes(self) -> bool:
@@ -114,20 +125,32 @@ def _plans(model: File, names: Sequence[str], options: Options) -> list[Plan]:
 
 def _check(model: File, outputs: Sequence[Output], options: Options, manner: Manner) -> None:
     """What shall not fail after hours of work."""
-    inputs: list[str | Path] = [*model.paths]
-    if options.imatrix is not None:
-        inputs.append(options.imatrix)
+    _check_names([path for output in outputs for path in output.paths], model, options, manner)
     needed: dict[int, int] = {}  # by device
     folders: dict[int, Path] = {}
     for output in outputs:
         for path, file in zip(output.paths, output.plan.files, strict=True):
-            check_output(path, inputs, force=manner.force)
             device = Path(os.path.realpath(path)).parent.stat().st_dev
             folders.setdefault(device, path)
             there = _mention_leftovers(path, manner.resume)
             needed[device] = needed.get(device, 0) + max(0, file.size - there)
     for device, size in needed.items():
         check_space(folders[device], size)
+
+
+def _check_names(paths: Sequence[Path], model: File, options: Options, manner: Manner) -> None:
+    """Nothing that is written may be something that is read, or be written twice."""
+    from ..jobs.resume import names_beside
+
+    inputs: list[str | Path] = [*model.paths, *manner.reads]
+    if options.imatrix is not None:
+        inputs.append(options.imatrix)
+    for path in paths:
+        check_output(path, inputs, force=manner.force)
+    beside = [name for path in paths for name in names_beside(path)] if manner.resume else []
+    for name in beside:
+        check_not_input(name, inputs)
+    check_apart([*paths, *beside])
 
 
 def _mention_leftovers(path: Path, resume: bool) -> int:
@@ -185,7 +208,7 @@ def _tell(source: Path, plans: Sequence[Plan], manner: Manner) -> None:
             show_plan(plan, tensors=manner.plan, titled=len(plans) > 1)
     refused = [p for plan in plans for p in plan.problems if p.kind == "check"]
     if refused:
-        raise CommandError(refused[0].message, INVALID, file=str(source))
+        raise CommandError(refused[0].message, INVALID, file=str(source), hint=refused[0].hint)
 
 
 def _show(

@@ -69,6 +69,10 @@ def of_error(error: BaseException) -> CommandError:
             return CommandError("interrupted", INTERRUPTED)
         case MemoryError():
             return CommandError("out of memory", SYSTEM)
+        case RuntimeError() if "can't start new thread" in str(error):
+            return CommandError(
+                "the system starts no more threads", SYSTEM, hint="--threads 1 takes the fewest"
+            )
         case OSError():
             return _of_system(error)
         case _:
@@ -123,8 +127,10 @@ def _of_system(error: OSError) -> CommandError:
     name = error.filename if error.filename is not None else ""
     file = os.fsdecode(name) if isinstance(name, (str, bytes)) else str(name)
     reason = error.strerror or str(error)
-    hint = {
+    hints = {
         errno.ENOENT: "is the path spelled right?",
         errno.ENOSPC: "nothing was written under the final name",
-    }.get(error.errno or 0, "")
+    }
+    # Without a file it is a stream, such as standard output: then the work may be done.
+    hint = hints.get(error.errno or 0, "") if file else ""
     return CommandError(reason[:1].lower() + reason[1:], SYSTEM, file=file, hint=hint)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import GGUFError
+from ..files.atomic import resolved
 from .failures import of_file, usage
 from .text import size
 
@@ -37,9 +38,7 @@ def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, forc
 
     Raises CommandError for wrong usage and OSError for a folder that is not there.
     """
-    for path in inputs:
-        if _same(output, Path(path)):
-            raise usage("the output is the input", file=str(output), hint="write to another name")
+    check_not_input(output, inputs)
     try:
         kind = output.stat().st_mode
     except FileNotFoundError:
@@ -50,6 +49,28 @@ def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, forc
         raise usage(f"the output is {what}", file=str(output), hint="name a new file")
     if not force:
         raise usage("the output exists", file=str(output), hint="--force replaces it")
+
+
+def check_not_input(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Refuse to write to what is read, by any path or link."""
+    for path in inputs:
+        if _same(output, Path(path)):
+            raise usage("the output is the input", file=str(output), hint="write to another name")
+
+
+def check_apart(written: Iterable[Path]) -> None:
+    """Refuse names that lead to the same place, links followed; their folders exist."""
+    seen: dict[tuple[int, int, str], Path] = {}
+    for path in written:
+        target = resolved(str(path))
+        folder = target.parent.stat()
+        other = seen.setdefault((folder.st_dev, folder.st_ino, target.name), path)
+        if other is not path:
+            raise usage(
+                f"this is written to as {other} already",
+                file=str(path),
+                hint="write to other names",
+            )
 
 
 def check_space(output: Path, needed: int) -> None:

@@ -25,13 +25,16 @@ GROUPS = (
 
 TENSORS = (
     Column("tensor", style="cyan"),
-    Column("shape", right=True),
+    Column("shape", right=True, spare=1),
     Column("from", style="green"),
     Column("to", style="green"),
     Column("bytes", right=True),
-    Column("bits/weight", right=True),
-    Column("why"),
+    Column("bits/weight", right=True, spare=2),
+    Column("why", spare=3),
 )
+
+REASONS = (Column("tensors", right=True), Column("to", style="green"), Column("why"))
+"""The table of those that the table of tensors has no room for."""
 
 _SHOWN = 20
 """Warnings of a kind that are shown to people; --json has all of them."""
@@ -78,9 +81,11 @@ def show_plan(plan: Plan, *, tensors: bool, titled: bool) -> None:
         screen.say()
         screen.say(plan.file_type.name, "bold")
     if tensors:
-        screen.table(TENSORS, [_cells(step) for step in plan.steps])
+        shown = screen.table(TENSORS, [_cells(step) for step in plan.steps])
         screen.say()
-    show_groups(plan)
+        if TENSORS[-1] not in shown:
+            _show_reasons(plan)
+    show_groups(plan, explained=tensors)
     screen.say()
     for number, file in enumerate(plan.files, 1):
         which = f"file {number} of {len(plan.files)}" if len(plan.files) > 1 else "the file"
@@ -88,8 +93,18 @@ def show_plan(plan: Plan, *, tensors: bool, titled: bool) -> None:
     screen.say(f"{plan.bits_per_weight:.4f} bits per weight, {plan.weights:,} weights")
 
 
-def show_groups(plan: Plan, title: str = "") -> None:
-    """A row for each pair of types, in the order they come up."""
+def _show_reasons(plan: Plan) -> None:
+    counts = Counter((step.type, step.decision.reason) for step in plan.steps)
+    rows = [(f"{count:,}", to, text.printable(why)) for (to, why), count in counts.items()]
+    screen.table(REASONS, rows)
+    screen.say()
+
+
+def show_groups(plan: Plan, title: str = "", *, explained: bool = False) -> None:
+    """A row for each pair of types, in the order they come up.
+
+    explained: the reasons have been shown already.
+    """
     counts: Counter[tuple[str, str, str]] = Counter()
     before: Counter[tuple[str, str, str]] = Counter()
     after: Counter[tuple[str, str, str]] = Counter()
@@ -104,6 +119,9 @@ def show_groups(plan: Plan, title: str = "") -> None:
         for old, new, note in (key,)
     ]
     screen.table(GROUPS, rows, title)
+    own = plan.file_type.type
+    if not explained and any(_is_mixed(step, own) for step in plan.steps):
+        screen.say(f"not all that changes becomes {own}: --plan tells why")
 
 
 def _by_kind(notes: Sequence[Note]) -> list[list[str]]:
@@ -120,7 +138,7 @@ def _warn_problems(plan: Plan) -> None:
         found.setdefault((problem.kind, problem.hint), []).append(problem.message)
     for (_, hint), messages in found.items():
         more = len(messages) - 1
-        others = f" (and {text.plural(more, 'more tensor')})" if more else ""
+        others = f"; the same goes for {text.plural(more, 'more tensor')}" if more else ""
         screen.warn(f"would be refused: {messages[0]}{others}" + (f"; {hint}" if hint else ""))
 
 
@@ -129,6 +147,11 @@ def _warn_some(lines: Sequence[str]) -> None:
         screen.warn(line)
     if len(lines) > _SHOWN:
         screen.warn(f"{len(lines) - _SHOWN:,} more of this kind; --json lists all")
+
+
+def _is_mixed(step: Step, own: str) -> bool:
+    """Whether the recipe chose another type than that of the file, and no note says why."""
+    return step.changes and step.type != own and not step.decision.fallback_from
 
 
 def _fallback(step: Step) -> str:

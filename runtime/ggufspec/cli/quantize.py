@@ -29,13 +29,14 @@ def command(
     context: typer.Context,
     source: Annotated[Path, file_argument("IN", "A GGUF file, or any file of a split set.")],
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="OUT",
+            show_default=False,
             help="The file to write; {type} in it stands for the type. Not needed by --plan and "
             "--dry-run.",
         ),
-    ],
+    ] = None,
     names: Annotated[
         str | None,
         typer.Argument(
@@ -246,9 +247,12 @@ def command(
     from ..jobs.options import Options
     from .conversion import Manner, convert, failing
 
-    if names is None and not (plan or dry_run):
-        raise typer.BadParameter("three are needed: IN OUT TYPE", context, param_hint="TYPE")
-    kinds = (target if names is None else names).split(",")
+    writes = not (plan or dry_run)
+    wanted = target if names is None and not writes else names
+    if wanted is None:
+        needed = "three are needed: IN OUT TYPE" if writes else "two are needed: IN TYPE"
+        raise typer.BadParameter(needed, context, param_hint="TYPE")
+    kinds = wanted.split(",")
     with failing():
         from ..jobs.layers import parse_layers
         from ..jobs.overrides import (
@@ -289,5 +293,6 @@ def command(
         threads=threads,
         force=force,
         as_json=as_json,
+        reads=(tensor_type_file,) if tensor_type_file is not None else (),
     )
     convert(source, target if names is not None else None, kinds, options, manner)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -38,6 +39,7 @@ _VERDICTS = ("invalid", "unsupported", "warnings", "valid")
 
 _STYLES = {"valid": "bold green", "warnings": "bold yellow"}
 _LONGEST = 400  # characters of a finding on the screen
+_SHOWN = 5  # findings of a rule in a file
 
 
 class Profile(str, Enum):
@@ -105,10 +107,16 @@ def command(
     """
     if sarif and as_json:
         raise failures.usage("--json and --sarif exclude each other")
+    looked_at = _checks(checks)
+    if base is not None and (profile == Profile.ggml or "meaning" not in looked_at):
+        raise failures.usage(
+            "--with has no effect here",
+            hint="it needs the check 'meaning', and another profile than ggml",
+        )
     options = {
         "profile": profile.value,
         "data": data,
-        "checks": _checks(checks),
+        "checks": looked_at,
         "base": base,
         "dialect": dialect,
     }
@@ -254,8 +262,26 @@ def _full(outcome: Outcome) -> None:
     if report.findings:
         of_set = any(finding.file for finding in report.findings)
         row: Callable[[Finding], tuple[str, ...]] = _row_of_set if of_set else _row
-        screen.table(OF_A_SET if of_set else FINDINGS, map(row, report.findings))
+        screen.table(OF_A_SET if of_set else FINDINGS, map(row, _shortened(report.findings)))
         screen.say()
+
+
+def _shortened(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The first few of a kind with their hint once, and how many more there are."""
+    kinds = [(finding.file, finding.rule, finding.severity) for finding in findings]
+    counts = Counter(kinds)
+    told: Counter[tuple[str, str, str]] = Counter()
+    hints: set[tuple[str, str]] = set()
+    for finding, kind in zip(findings, kinds, strict=True):
+        told[kind] += 1
+        more = counts[kind] - _SHOWN
+        if told[kind] <= _SHOWN or more == 1:
+            known = (finding.rule, finding.hint) in hints
+            yield replace(finding, hint="") if known else finding
+            hints.add((finding.rule, finding.hint))
+        elif told[kind] == _SHOWN + 1:
+            message = f"{more:,} more of these; --json lists all"
+            yield replace(finding, offset=None, path="", message=message, hint="")
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

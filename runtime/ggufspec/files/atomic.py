@@ -141,7 +141,10 @@ def leftovers(path: str | os.PathLike[str]) -> list[Path]:
 def name_it(temporary: Path, target: Path, *, replace: bool) -> None:
     """Rename a whole file; FileExistsError where another has appeared that must stay."""
     if replace:
-        temporary.replace(target)
+        if target.exists() and target.samefile(temporary):  # rename does nothing then
+            temporary.unlink()
+        else:
+            temporary.replace(target)
         return
     try:
         target.hardlink_to(temporary)  # the one rename that replaces nothing
@@ -168,6 +171,39 @@ def lock(descriptor: int) -> bool:
     except (ImportError, OSError):  # not on this system, or not on this file system
         pass
     return True
+
+
+class IrregularFileError(OSError):
+    """A link, folder, pipe or device where a regular file is wanted."""
+
+
+def open_regular(path: Path, flags: int) -> int:
+    """Open a file of our own: never through a link, and without waiting for a pipe.
+
+    OSError as `os.open` raises it, IrregularFileError for anything but a regular file.
+    """
+    for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"):
+        flags |= getattr(os, name, 0)
+    if path.is_symlink():
+        raise IrregularFileError(errno.ELOOP, "it is a symbolic link", str(path))
+    try:
+        descriptor = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):  # link, pipe, folder
+            raise IrregularFileError(error.errno, "it is not a regular file", str(path)) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise IrregularFileError(errno.EINVAL, "it is not a regular file", str(path))
+    return descriptor
+
+
+def stands_for(descriptor: int, path: Path) -> bool:
+    """Whether a path still names an open file, which another process may have renamed."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except FileNotFoundError:
+        return False
 
 
 def _in_use(path: Path) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .memory import tile_elements
 from .options import Options
+from .origin import sha256_of
 from .outputs import Output, Work, finish, start
 from .plan import Plan, make_plan
 from .steps import Step
@@ -96,8 +97,9 @@ def _pass(works: list[list[Work]], run: Run, elements: int) -> None:
         needed = [(work, step) for work, step in lane if work.begins(step)]
         _copy(tensor, [work for work, step in needed if not step.changes], elements)
         _quantize(tensor, [pair for pair in needed if pair[1].changes], run, elements)
+        source = sha256_of(tensor) if needed and run.resume else ""
         for work, step in needed:
-            work.ends(step)
+            work.ends(step, source)
         if not any(step.changes for _, step in needed):
             run.advance(tensor.nbytes)
 

@@ -65,6 +65,7 @@ def weights_of(step: Step, imatrix: Imatrix | None, *, fix: bool) -> Weights:
         return NONE
     from ..generated.quantizers import QUANTIZERS
     from ..imatrix import ImatrixError
+    from ..quantizers.constants import GridSearch
 
     try:
         found = imatrix.importance(step.tensor.name, step.tensor.shape)
@@ -73,6 +74,8 @@ def weights_of(step: Step, imatrix: Imatrix | None, *, fix: bool) -> Weights:
     quantizer = QUANTIZERS.get(step.type)
     if quantizer is None or quantizer.weighted is None:
         return NONE
+    if found.values is not None and isinstance(quantizer.weighted, GridSearch):
+        _check_roots(step, found.values, imatrix.path)
     entry = imatrix.entries.get(step.tensor.name)
     if found.values is None:
         notes = [Note("misfit" if entry else "missing", step.name, text) for text in found.notes]
@@ -80,6 +83,19 @@ def weights_of(step: Step, imatrix: Imatrix | None, *, fix: bool) -> Weights:
     unseen = len(entry.unseen) if entry else 0
     unseen_notes = [Note("unseen", step.name, text, unseen) for text in found.notes]
     return _with_zeros(step, found.values, unseen_notes, fix)
+
+
+def _check_roots(step: Step, values: NDArray[Any], path: str) -> None:
+    """ConversionError for importance that has no root, which the grid searches take."""
+    if not (values < 0).any():
+        return
+    raise ConversionError(
+        f"tensor {step.tensor.name!r}: its importance goes down to {values.min():g}, and the "
+        f"search of {step.type} takes no negative one",
+        "data",
+        hint="make the matrix anew, or give the tensor another type with --tensor-type",
+        file=path,
+    )
 
 
 def _with_zeros(step: Step, values: NDArray[Any], notes: list[Note], fix: bool) -> Weights:

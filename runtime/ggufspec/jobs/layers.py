@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from .errors import ConversionError
 
+_DIGITS = 18
 _BLOCK = re.compile(r"blk\.([0-9]+)\.")
 
 
 def parse_layers(text: str) -> tuple[int, ...]:
     """The numbers of ``0,1,2``, sorted; ConversionError for anything else."""
-    parts = text.split(",")
-    if not all(part.strip().isdecimal() for part in parts):
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) <= _DIGITS for part in parts):
         raise ConversionError(
-            f"--prune-layers {text!r}: layers are numbers with commas between", "usage", file=""
+            f"--prune-layers {text!r:.80}: layers are numbers with commas between", "usage", file=""
         )
     return tuple(sorted({int(part) for part in parts}))
 
@@ -33,6 +34,10 @@ def renumbered(names: Iterable[str], prune: Sequence[int]) -> tuple[dict[str, st
         if found is None:
             kept[name] = name
             continue
+        if len(found[1]) > _DIGITS:
+            raise ConversionError(
+                f"tensor {name!r:.60}: there is no layer of {len(found[1])} digits", "data"
+            )
         layer = int(found[1])
         seen.add(layer)
         if layer in prune:

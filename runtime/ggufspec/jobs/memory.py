@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _TABLES = 24 << 20
 """Bytes that are still to come: modules, tables of the searches, threads."""
+
+_SPREAD = 1.05
+"""How much more than this run the next one may take for the same."""
 
 _UNIT = 256
 """No type has blocks of more elements."""
@@ -40,10 +44,11 @@ def tile_elements(plans: Sequence[Plan], limit: int | None, threads: int | None 
     base = resident() + _TABLES
     fits = max(0, limit - base) // each
     if fits < max(row, _UNIT):
-        needed = -(-(base + each * max(row, _UNIT)) // 1_000_000)
+        needed = ceil(_SPREAD * (base + each * max(row, _UNIT)) / 1e6)
         raise ConversionError(
             f"--max-memory is {limit / 1e6:.0f} MB, and one row at a time takes {needed} MB",
             "usage",
+            hint=f"the least that works is --max-memory {needed}M",
             file="",
         )
     return min(most, fits // _UNIT * _UNIT)

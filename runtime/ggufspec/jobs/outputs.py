@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..files.atomic import AtomicFile
 from ..files.shard_names import shard_name
-from ..files.writer import Writer
+from ..files.writer import Writer, planned_size
 from .errors import ConversionError
+from .origin import Origin
 from .resume import Done, PartialFile, identity
 
 if TYPE_CHECKING:
@@ -75,11 +76,12 @@ class Work:
         if self._hashed is not None:
             self._hashed.update(data)
 
-    def ends(self, step: Step) -> None:
-        """The current tensor is whole."""
+    def ends(self, step: Step, source: str) -> None:
+        """The current tensor is whole; `source` is the sha256 of what it was made from."""
         digest = self._hashed.hexdigest() if self._hashed is not None else ""
         if isinstance(self.sink, PartialFile):
-            self.sink.note(Done(step.name, step.type, self.offset, step.plan.nbytes, digest))
+            done = Done(step.name, step.type, self.offset, step.plan.nbytes, digest, source)
+            self.sink.note(done)
         self._ended(step, digest)
 
     def _ended(self, step: Step, digest: str) -> None:
@@ -94,7 +96,11 @@ def start(
     file = plan.files[number]
     sink: AtomicFile | PartialFile
     if resume:
-        sink = PartialFile(path, identity(plan, number), replace=replace)
+        origin = Origin(plan.source, [step.tensor for step in file.steps])
+        front = planned_size(
+            file.metadata, [], alignment=file.alignment, byte_order=file.byte_order
+        )
+        sink = PartialFile(path, identity(plan, number), origin, front=front, replace=replace)
     else:
         sink = AtomicFile(path, replace=replace)
     plans = [step.plan for step in file.steps]

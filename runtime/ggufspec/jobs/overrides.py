@@ -11,6 +11,7 @@ from typing import Any
 
 from ..files.values import Value, array_element
 from ..generated.container import CURRENT_VERSION, LAYOUTS
+from ..recipes import pattern_of
 from ..registry import types
 from .errors import ConversionError
 
@@ -38,6 +39,8 @@ def parse_override(text: str) -> tuple[str, Value]:
         return key, Value(name.upper(), _typed(name.upper(), value))
     except ValueError as error:
         raise _wrong(text, str(error)) from None
+    except RecursionError:
+        raise _wrong(text, "its arrays are nested too deeply") from None
 
 
 def parse_tensor_type(text: str) -> tuple[str, str]:
@@ -48,9 +51,9 @@ def parse_tensor_type(text: str) -> tuple[str, str]:
             f"{text!r} is not PATTERN=TYPE", "usage", hint="as in attn_q=Q8_0", file=""
         )
     try:
-        re.compile(lowered(pattern))
-    except re.error as error:
-        reason = f"{pattern!r} is no regular expression: {error}"
+        pattern_of(lowered(pattern))
+    except ValueError as error:
+        reason = f"{pattern!r:.80} is no regular expression: {error}"
         raise ConversionError(reason, "usage", file="") from None
     return lowered(pattern), parse_type(name)
 

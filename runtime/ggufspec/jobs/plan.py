@@ -97,7 +97,8 @@ class Plan:
             return
         first = self.problems[0]
         more = len({problem.tensor for problem in self.problems}) - 1
-        others = f" (and {more:,} more {'tensor' if more == 1 else 'tensors'})" if more else ""
+        many = f"{more:,} more {'tensor' if more == 1 else 'tensors'}"
+        others = f"; the same goes for {many}" if more else ""
         raise ConversionError(first.message + others, first.kind, hint=first.hint)
 
 
@@ -148,7 +149,10 @@ def _tensors(source: File, options: Options) -> list[Tensor]:
     tensors = list(source.tensors.values())
     if options.keep_split:
         return sorted(tensors, key=lambda tensor: (tensor.shard, tensor.offset))
-    return sorted(tensors, key=lambda tensor: visiting_order(tensor.name))
+    try:
+        return sorted(tensors, key=lambda tensor: visiting_order(tensor.name))
+    except ValueError as error:
+        raise ConversionError(str(error), "data") from error
 
 
 def _names(tensors: Sequence[Tensor], options: Options) -> tuple[dict[str, str], int]:
@@ -207,7 +211,7 @@ def _check_files(files: Iterable[FilePlan], options: Options) -> None:
     try:
         for file in files:
             _ = file.size
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         own = bool(options.overrides)
         raise ConversionError(
             f"--override-kv: {error}" if own else str(error),

@@ -40,7 +40,8 @@ def problems_of(
     if decision.fallback_from and not options.fallback:
         yield Problem(
             "check", step.name,
-            f"tensor {step.name!r} would become {step.type}: {decision.reason} (--no-fallback)",
+            f"tensor {step.name!r} would become {step.type}: {decision.reason}",
+            "leave out --no-fallback to take that type",
         )  # fmt: skip
     if decision.needs_imatrix and not has_matrix:
         yield Problem(

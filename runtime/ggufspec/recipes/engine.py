@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from ..registry import find, types
 from .conditions import Case, first, holds, whole_rows
 from .facts import ModelFacts
 from .names import file_type, layer, visiting_order
+from .patterns import Pattern, pattern_of
 
 _OTHER = "other"
 _COUNTS = {role.name: role.n for role in ROLES}
@@ -53,7 +53,7 @@ class _Given(NamedTuple):
     """What the user decided before any recipe does."""
 
     types: Mapping[str, str]  # option to type
-    patterns: Sequence[tuple[re.Pattern[str], str]]
+    patterns: Sequence[tuple[Pattern, str]]
     pure: bool
 
 
@@ -80,8 +80,8 @@ def plan(
 ) -> list[Decision]:
     """The type of every tensor, in the order in which llama-quantize visits and writes them.
 
-    ``tensors`` are (name, shape in ggml's order, type). ``overrides`` are (regular expression in
-    Python's syntax, type); the first that is found anywhere in a name counts. ``has_imatrix``: a
+    ``tensors`` are (name, shape in ggml's order, type). ``overrides`` are (regular expression of
+    ECMAScript, type); the first that is found anywhere in a name counts. ``has_imatrix``: a
     matrix with at least one entry is given. ``keep_order`` visits the tensors as they come, which
     --keep-split does.
 
@@ -224,8 +224,8 @@ def _target(name: str) -> str:
     return kind.name
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str) -> Pattern:
     try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {pattern!r} ({error})") from None
+        return pattern_of(pattern)
+    except ValueError as error:
+        raise ValueError(f"not a regular expression: {pattern!r:.80} ({error})") from None

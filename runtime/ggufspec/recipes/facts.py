@@ -50,6 +50,9 @@ def _number(metadata: Mapping[str, Any], pattern: str, arch: str) -> int | None:
         value = value[0] if len(value) else 0
     if value is None:
         return None
-    if isinstance(value, (str, bytes)):
-        raise ValueError(f"{key} is {value!r}, not a number")
-    return int(value)
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return int(value)
+    except (TypeError, ValueError, OverflowError):  # text, arrays, NaN, infinities
+        raise ValueError(f"{key} is {value!r:.60}, not a number") from None

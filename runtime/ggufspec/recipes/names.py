@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from difflib import get_close_matches
 
 from ..generated.recipes import FILE_TYPES, GUESS, FileType
 
 _BLOCK = re.compile(r"blk\.([0-9]+)")
+_DIGITS = 18
+"""Digits of a layer's number at most."""
 
 
 def file_type(name: str | int) -> FileType:
@@ -21,7 +24,10 @@ def file_type(name: str | int) -> FileType:
     known = ", ".join(
         f"{kind.name} ({kind.alias})" if kind.alias else kind.name for kind in offered
     )
-    raise ValueError(f"unknown file type {name!r}; known: {known}")
+    names = [name for kind in offered for name in (kind.name, kind.alias) if name]
+    near = " or ".join(get_close_matches(wanted, names, 2, 0.7))
+    meant = f" did you mean {near}?" if near else ""
+    raise ValueError(f"unknown file type {name!r};{meant} known: {known}")
 
 
 def display_name(number: int) -> str:
@@ -47,9 +53,13 @@ def guess(tensors: Iterable[tuple[str, str]]) -> int:
 
 
 def layer(name: str) -> int | None:
-    """The number in ``blk.N.``, or None."""
+    """The number in ``blk.N.``, or None; ValueError for one that no model has."""
     found = _BLOCK.match(name)
-    return int(found[1]) if found else None
+    if not found:
+        return None
+    if len(found[1]) > _DIGITS:
+        raise ValueError(f"tensor {name:.60}...: there is no layer of {len(found[1])} digits")
+    return int(found[1])
 
 
 def visiting_order(name: str) -> tuple[int, bytes]:

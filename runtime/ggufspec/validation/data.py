@@ -6,7 +6,7 @@ The bytes are looked at where they are mapped, a few megabytes at a time on each
 from __future__ import annotations
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import checks
-from .model import decodable
+from .model import undecodable
 from .runs import STEP, Run, find_runs, whole_steps
 
 if TYPE_CHECKING:
@@ -93,19 +93,15 @@ def check(model: Model, found: Collector) -> None:
     """Add what is wrong."""
     if not any(map(found.asks, _RULES)):
         return
-    unknown = 0
+    left_out: Counter[str] = Counter()
     tensors: list[_Stored] = []
     for tensor in model.tensors.values():
-        if decodable(tensor):
-            tensors.append(_stored(tensor))
+        if why := undecodable(tensor):
+            left_out[why] += 1
         else:
-            unknown += 1
-    if unknown:
-        found.add(
-            "GG0902",
-            checks=f"data of {unknown} tensors",
-            why="the layout of their types is unknown",
-        )
+            tensors.append(_stored(tensor))
+    for why, count in left_out.items():
+        found.add("GG0902", checks=f"data of {count} tensors", why=why)
     seen = _Seen()
     for chunk, part in _looked_at(_jobs(tensors), model.threads or _processors()):
         seen.steps += part.steps
@@ -120,7 +116,7 @@ def check(model: Model, found: Collector) -> None:
 
 def _stored(tensor: Tensor) -> _Stored:
     kind = tensor.kind
-    assert kind is not None  # decodable
+    assert kind is not None  # else undecodable
     rows, length = prod(tensor.shape[:-1]), tensor.shape[-1] if tensor.shape else 1
     if kind.info.row_prefix:
         return _Stored(tensor, kind, kind.row_bytes(length), rows, 1)

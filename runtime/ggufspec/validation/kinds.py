@@ -203,6 +203,9 @@ def _check_base(model: Model, found: Collector, base: Model) -> None:
             if _DIRECTION.fullmatch(name):
                 _check_width(model, found, base, name, _dims(model, name)[0])
                 break
+    else:
+        why = f"it is no adapter, projector or control vector, but a {model.kind}"
+        found.add("GG0902", checks="whether it fits the base", why=why)
 
 
 def _projector(model: Model) -> str:

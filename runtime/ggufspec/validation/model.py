@@ -129,10 +129,15 @@ def kind_of(metadata: Mapping[str, Any], tensors: int) -> Kind:
     return "model"
 
 
-def decodable(tensor: Tensor) -> bool:
-    """Whether a tensor's data lie in its file, in whole blocks of a type whose layout is known."""
+def undecodable(tensor: Tensor) -> str:
+    """Why the data of tensors like this one cannot be decoded; empty where they can be."""
     kind, choice = tensor.kind, tensor.part.choice
-    known = kind is not None and kind.elements and kind.status not in ("sized", "named")
-    if not known or not tensor.whole or (choice and tensor.type_id in choice.disputed):
-        return False
-    return tensor.file_offset + tensor.nbytes <= tensor.part.source.size
+    if kind is None or not kind.elements or kind.status in ("sized", "named"):
+        return "the layout of their types is unknown"
+    if choice and tensor.type_id in choice.disputed:
+        return "the dialects disagree about the layout of their types"
+    if not tensor.whole:
+        return "their rows are no whole blocks of their types"
+    if tensor.file_offset + tensor.nbytes > tensor.part.source.size:
+        return "the file ends before their data do"
+    return ""

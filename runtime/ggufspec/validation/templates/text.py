@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from ...text import CONTROL, DIRECTION, INVISIBLE
+from ..text import CONTROL, DIRECTION, INVISIBLE
 
 _URL = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s\"'<>`{}\\)]+", re.IGNORECASE)
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{120,}={0,2}")
