@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -206,10 +207,10 @@ def test_a_terminal_without_unicode(spawn: Run, sample: Path) -> None:
     assert "\\u2581" in result.out
 
 
-def in_terminal(*arguments: str | Path, script: str = "") -> str:
-    """What a terminal of 200 columns is sent."""
+def in_terminal(*arguments: str | Path, script: str = "", columns: int = 200) -> str:
+    """What a terminal is sent."""
     leader, follower = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm-256color"}
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm-256color"}
     environment.pop("NO_COLOR", None)
     process = subprocess.Popen(
         command_line(*arguments, script=script),
@@ -231,6 +232,19 @@ def in_terminal(*arguments: str | Path, script: str = "") -> str:
     os.close(leader)
     process.wait(timeout=60)
     return sent.decode(errors="replace")
+
+
+@pytest.mark.parametrize("columns", [200, 80, 50, 30])
+def test_plan_has_a_line_a_tensor_on_any_terminal(sample: Path, columns: int) -> None:
+    sent = in_terminal("quantize", sample, "Q4_K_M", "--plan", columns=columns)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", sent).splitlines()
+    tensors = [line for line in lines if ".weight" in line]
+    assert len(tensors) == 39
+    (line,) = (line for line in tensors if "blk.2.ffn_down.weight " in line)
+    assert "Q6_K   215,040" in line
+    why = "more bits for the outer layers"
+    assert (why in line) == (columns == 200)
+    assert any(why in line or columns < 80 for line in lines)
 
 
 def test_colours_on_a_terminal(sample: Path) -> None:

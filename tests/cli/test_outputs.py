@@ -15,6 +15,7 @@ import pytest
 
 import ggufspec
 from ggufspec.cli import paths
+from support import imatrix
 
 from .conftest import command_line
 
@@ -284,11 +285,9 @@ def test_failure_keeps_the_earlier_output(spawn: Run, model: Path, tmp_path: Pat
 def test_output_that_an_option_reads(
     run: Run, small: Path, tmp_path: Path, option: str, resume: list[str]
 ) -> None:
-    from support import matrices
-
     read = tmp_path / ("read.partial" if resume else "read")
     if option == "--imatrix":
-        matrices.write_gguf(read)
+        read.write_bytes(imatrix.gguf_form({"blk.0.ffn_up.weight": ([1.0] * 512, [1])}))
     else:
         read.write_text("ffn_up=Q4_0")
     before = read.read_bytes()

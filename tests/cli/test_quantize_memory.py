@@ -104,6 +104,9 @@ def test_max_memory_is_kept(peak: Callable[..., int], run: Run, tmp_path: Path) 
     result = run("quantize", path, tmp_path / "o", "Q8_0", "--max-memory", "20M")
     assert result.code == 2
     assert "--max-memory is 20 MB, and one row at a time takes" in result.err
+    least = result.err.split("the least that works is --max-memory ")[1].strip()
+    done = run("quantize", path, tmp_path / "o", "Q8_0", "--max-memory", least)
+    assert done.code == 0, done.err
 
 
 def test_space_is_checked_before_anything_is_written(

@@ -400,7 +400,7 @@ def test_note_is_there_before_the_first_byte(
 ) -> None:
     from ggufspec.jobs.resume import PartialFile
 
-    def stopping(self: PartialFile, data: Any) -> None:
+    def stopping(self: PartialFile, _: Any) -> None:
         assert not self.temporary.stat().st_size
         raise KeyboardInterrupt
 
@@ -495,18 +495,17 @@ def test_renamed_between_opening_and_locking(
     run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another run finishes just then: its file is not touched."""
-    from ggufspec.jobs import resume
+    from ggufspec.files.atomic import lock
 
     out = tmp_path / "out.gguf"
     partial = tmp_path / "out.gguf.partial"
-    lock = resume.lock
 
     def late(descriptor: int) -> bool:
         partial.write_text("precious")
         partial.rename(out)
         return lock(descriptor)
 
-    monkeypatch.setattr(resume, "lock", late)
+    monkeypatch.setattr("ggufspec.jobs.resume.lock", late)
     result = run("quantize", small, out, "Q8_0", "--resume", "--force")
     assert result.code == 2
     assert "another process is writing it" in result.err
@@ -516,16 +515,14 @@ def test_renamed_between_opening_and_locking(
 def test_locked_until_it_has_its_name(
     run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ggufspec.jobs import resume
-
-    name_it = resume.name_it
+    from ggufspec.files.atomic import name_it
 
     def watched(temporary: Path, target: Path, *, replace: bool) -> None:
         with temporary.open("rb") as other, pytest.raises(BlockingIOError):
             fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
         name_it(temporary, target, replace=replace)
 
-    monkeypatch.setattr(resume, "name_it", watched)
+    monkeypatch.setattr("ggufspec.jobs.resume.name_it", watched)
     assert run("quantize", small, tmp_path / "out.gguf", "Q8_0", "--resume").code == 0
 
 

@@ -170,9 +170,12 @@ def test_no_fallback(run: Run, narrow: Path, tmp_path: Path) -> None:
     result = run("quantize", narrow, out, "Q4_K_M", "--no-fallback")
     assert result.code == 1
     assert "'token_embd.weight' would become Q5_0" in result.err
-    assert "544 are not whole blocks of Q4_K (256) (--no-fallback)" in result.err
+    assert "544 are not whole blocks of Q4_K (256); the same goes for" in result.err
+    assert "hint: leave out --no-fallback to take that type" in result.err
     assert not out.exists()
-    assert run("quantize", narrow, "Q4_K_M", "--no-fallback", "--plan").code == 1
+    planned = run("quantize", narrow, "Q4_K_M", "--no-fallback", "--plan")
+    assert planned.code == 1
+    assert "hint: leave out --no-fallback" in planned.err
     assert run("quantize", narrow, out, "Q8_0", "--no-fallback").code == 0
 
 
@@ -211,6 +214,43 @@ def test_floats_that_stay_quantized_are_told(run: Run, tmp_path: Path) -> None:
     assert "warning: b.scale: stays UNKNOWN(99)" in result.err
     assert "a.weight" not in result.err
     assert types_of(out) == {"a.weight": "F32", "a.bias": "Q8_0", "b.scale": "UNKNOWN(99)"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--plan"], "TYPE: two are needed: IN TYPE"),
+        (["--dry-run"], "TYPE: two are needed: IN TYPE"),
+        (["Q8_0"], "TYPE: three are needed: IN OUT TYPE"),
+        ([], "TYPE: three are needed: IN OUT TYPE"),
+    ],
+    ids=str,
+)
+def test_what_is_missing_is_the_type(run: Run, llama: Path, words: list[str], told: str) -> None:
+    result = run("quantize", llama, *words)
+    assert result.code == 2
+    assert told in result.err
+
+
+def test_help_does_not_ask_for_an_output(run: Run) -> None:
+    words = run("quantize", "--help").out.split("Options")[0]
+    assert words.count("[required]") == 1
+
+
+def test_summary_says_where_the_reasons_are(run: Run, llama: Path, tmp_path: Path) -> None:
+    line = "not all that changes becomes Q4_K: --plan tells why"
+    assert line in run("quantize", llama, tmp_path / "out.gguf", "Q4_K_M").out
+    assert line not in run("quantize", llama, "Q4_K_M", "--plan").out
+    assert "--plan" not in run("quantize", llama, tmp_path / "other.gguf", "Q8_0").out
+
+
+@pytest.mark.parametrize(("name", "near"), [("Q4_KM", "Q4_K_M or Q4_K"), ("iq3_xxl", "IQ3_X")])
+def test_unknown_file_type_that_is_nearly_known(
+    run: Run, llama: Path, name: str, near: str
+) -> None:
+    result = run("quantize", llama, name, "--plan")
+    assert result.code == 2
+    assert f"unknown file type '{name}'; did you mean {near}" in result.err
 
 
 def test_unknown_file_type_names_those_there_are(run: Run, llama: Path, tmp_path: Path) -> None:

@@ -48,6 +48,39 @@ def test_invalid(run: Run, broken: Path) -> None:
     assert set(finding) == {"rule", "severity", "offset", "path", "message", "hint"}
 
 
+@pytest.fixture
+def cut(sample: Path, tmp_path: Path) -> Path:
+    """All keys, and the data of the first tensors."""
+    path = tmp_path / "cut.gguf"
+    path.write_bytes(sample.read_bytes()[:2_000_000])
+    return path
+
+
+def test_people_are_told_the_first_few_of_a_kind(run: Run, cut: Path) -> None:
+    everything = run("validate", "--json", cut).json["files"][0]["findings"]
+    lines = [line for line in run("validate", cut).out.splitlines() if "GG0602" in line]
+    assert len(everything) == 30
+    assert len(lines) == 6
+    assert [line.count("fetch it again") for line in lines] == [1, 0, 0, 0, 0, 0]
+    assert lines[-1].endswith("25 more of these; --json lists all")
+
+
+def test_data_that_are_cut_are_not_of_an_unknown_layout(run: Run, cut: Path) -> None:
+    told = run("validate", cut, "--data").out
+    assert "not checked: data of 30 tensors; the file ends before their data do" in told
+    assert "layout" not in told
+
+
+def test_a_base_that_nothing_is_held_against(run: Run, sample: Path) -> None:
+    result = run("validate", sample, "--with", sample)
+    assert result.code == 0
+    assert "not checked: whether it fits the base" in result.out
+    for options in (["--profile", "ggml"], ["--checks", "structure"]):
+        result = run("validate", sample, "--with", sample, *options)
+        assert result.code == 2
+        assert "--with has no effect here" in result.err
+
+
 def test_unsupported(run: Run, unknown: Path) -> None:
     result = run("validate", unknown)
     assert result.code == 3

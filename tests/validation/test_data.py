@@ -261,6 +261,14 @@ def test_unknown_layouts_are_left_out() -> None:
     assert "data of 2 tensors; the layout of their types is unknown" in finding.message
 
 
+def test_data_behind_the_end_are_left_out() -> None:
+    """Its type is known, so that is not why."""
+    file = model([Entry("t", [64], 0, bytes(256))])
+    [*_, finding] = findings(file[:-1])
+    assert finding.rule == "GG0902"
+    assert "data of 1 tensor; the file ends before their data do" in finding.message
+
+
 def test_set_of_files(tmp_path: Path) -> None:
     """Findings of a set name the file."""
     path = tmp_path / "m-00001-of-00002.gguf"

@@ -85,7 +85,10 @@ def command(
     base: Annotated[
         Path | None,
         typer.Option(
-            "--with", metavar="BASE", readable=False, help="The model that an adapter shall fit."
+            "--with",
+            metavar="BASE",
+            readable=False,
+            help="The model that an adapter, projector or control vector shall fit.",
         ),
     ] = None,
     dialect: Dialect = None,

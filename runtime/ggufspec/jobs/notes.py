@@ -12,11 +12,11 @@ class Note:
 
     ``kind``: "unseen" (experts without data in the importance matrix), "zero" (blocks without
     any importance), "missing" (no entry in the matrix), "misfit" (an entry that does not fit),
-    "kept" (stays as it is where floats were asked for) or "matrix" (about the matrix as a whole;
-    ``tensor`` is "").
+    "kept" (stays as it is where floats were asked for), "refused" (ggml will not open the file),
+    "matrix" (about the matrix as a whole) or "pattern" (of no tensor); ``tensor`` may be "".
     """
 
-    kind: Literal["unseen", "zero", "missing", "misfit", "kept", "matrix"]
+    kind: Literal["unseen", "zero", "missing", "misfit", "kept", "refused", "matrix", "pattern"]
     tensor: str
     message: str
     count: int = 0

@@ -151,8 +151,8 @@ def _typed(name: str, text: str) -> Any:
 def _array(element: str, text: str) -> list[Any]:
     try:
         items = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"the array is not JSON: {error}") from None
+    except ValueError as error:  # also for numbers of thousands of digits
+        raise ValueError(f"the array is not JSON: {error!s:.80}") from None
     if not isinstance(items, list):
         raise ValueError(f"an array is [...], not {text!r:.40}")
     return [_item(element, item) for item in items]
@@ -180,7 +180,7 @@ def _integer(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise ValueError(f"{text!r} is no whole number") from None
+        raise ValueError(f"{text!r:.40} is no whole number") from None
 
 
 def _truth(text: str) -> bool:

@@ -18,6 +18,7 @@ from .metadata import FIXED_KEY, block_count_key, new_metadata, of_set, overridd
 from .notes import Note
 from .options import Options
 from .problems import Problem, clashes, kept, problems_of
+from .remarks import remarks
 from .steps import Step
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ def make_plan(
         problems += problems_of(step, kind, options, weights, has_matrix=used is not None)
     problems += clashes(steps)
     notes += kept(kind, steps)
+    notes += remarks(steps, options)
     more = _more_keys(source, options, used, fixed, layers)
     files = _files(source, kind, options, steps, more)
     _check_files(files, options)
@@ -149,8 +151,12 @@ def _tensors(source: File, options: Options) -> list[Tensor]:
     tensors = list(source.tensors.values())
     if options.keep_split:
         return sorted(tensors, key=lambda tensor: (tensor.shard, tensor.offset))
+    return sorted(tensors, key=lambda tensor: _order(tensor.name))
+
+
+def _order(name: str) -> tuple[int, bytes]:
     try:
-        return sorted(tensors, key=lambda tensor: visiting_order(tensor.name))
+        return visiting_order(name)
     except ValueError as error:
         raise ConversionError(str(error), "data") from error
 
@@ -159,9 +165,7 @@ def _names(tensors: Sequence[Tensor], options: Options) -> tuple[dict[str, str],
     """What the tensors that stay are called, and how many layers there are then."""
     if not options.prune:
         return {tensor.name: tensor.name for tensor in tensors}, 0
-    return renumbered(
-        sorted((tensor.name for tensor in tensors), key=visiting_order), options.prune
-    )
+    return renumbered(sorted((tensor.name for tensor in tensors), key=_order), options.prune)
 
 
 def _steps(

@@ -201,8 +201,9 @@ class PartialFile:
         """Keep what there is; harmless after commit."""
         if self._file is None:
             return
-        with contextlib.suppress(OSError):  # a full disk: then the last note counts
-            self._save()
+        if self._cut:  # else there is nothing new
+            with contextlib.suppress(OSError):  # a full disk: then the last note counts
+                self._save()
         file, self._file = self._file, None
         with contextlib.suppress(OSError):
             file.close()
@@ -220,7 +221,8 @@ class PartialFile:
             self._take_up()
             if mode is not None and hasattr(os, "fchmod"):
                 os.fchmod(descriptor, mode)
-            self._save()
+            if not os.fstat(descriptor).st_size:
+                self._save()
 
     def _take_up(self) -> None:
         """Believe as much of what lies there as its bytes confirm; the rest will be cut off."""
@@ -273,6 +275,8 @@ class PartialFile:
         _remove_torn(fresh)
         with os.fdopen(open_regular(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(json.dumps(state, indent=1).encode())
+            file.flush()
+            os.fsync(file.fileno())  # without it, what is there after a power cut is not ours
         fresh.replace(self._state)
         self._noted = time.monotonic()
 

@@ -55,4 +55,5 @@ def _number(metadata: Mapping[str, Any], pattern: str, arch: str) -> int | None:
             raise TypeError
         return int(value)
     except (TypeError, ValueError, OverflowError):  # text, arrays, NaN, infinities
-        raise ValueError(f"{key} is {value!r:.60}, not a number") from None
+        shown = repr(value) if isinstance(value, (str, bytes)) else str(value)
+        raise ValueError(f"{key} is {shown:.60}, not a number") from None

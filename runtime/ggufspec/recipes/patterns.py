@@ -159,7 +159,7 @@ class _Parser:
             case "[":
                 return _one(self.set())
             case "^":
-                return lambda name, at: at & 1
+                return lambda _, at: at & 1
             case "$":
                 return lambda name, at: at & 1 << len(name.text)
             case ".":

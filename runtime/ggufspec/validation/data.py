@@ -101,7 +101,7 @@ def check(model: Model, found: Collector) -> None:
         else:
             tensors.append(_stored(tensor))
     for why, count in left_out.items():
-        found.add("GG0902", checks=f"data of {count} tensors", why=why)
+        found.add("GG0902", checks=f"data of {count} tensor{'s' * (count != 1)}", why=why)
     seen = _Seen()
     for chunk, part in _looked_at(_jobs(tensors), model.threads or _processors()):
         seen.steps += part.steps

@@ -204,7 +204,7 @@ def _check_base(model: Model, found: Collector, base: Model) -> None:
                 _check_width(model, found, base, name, _dims(model, name)[0])
                 break
     else:
-        why = f"it is no adapter, projector or control vector, but a {model.kind}"
+        why = f"adapters, projectors and control vectors have one, this is kind '{model.kind}'"
         found.add("GG0902", checks="whether it fits the base", why=why)
 
 
