@@ -14,8 +14,8 @@ class SpecError(ValueError):
         self.file = file
         self.line = line
         self.path = tuple(path)
-        self.message = message
-        super().__init__(f"{file}:{line}: {show_path(path)}: {message}")
+        self.message = _shown(message)
+        super().__init__(f"{_shown(file)}:{line}: {show_path(path)}: {self.message}")
 
 
 def show_path(path: Sequence[str | int]) -> str:
@@ -25,6 +25,10 @@ def show_path(path: Sequence[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            shown = part if part.isprintable() else part.encode("unicode_escape").decode()
-            text += f".{shown}" if text else shown
+            text += f".{_shown(part)}" if text else _shown(part)
     return text or "(top)"
+
+
+def _shown(text: str) -> str:
+    """One line without what moves the cursor or turns the text around."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -25,7 +25,7 @@ from .dialects import BASE, Dialect, load_dialects, sizes_of
 from .errors import SpecError
 from .model import BlockType
 from .scalars import Scalar, load_scalars
-from .source import load_yaml
+from .source import load_yaml, read_file
 from .tables import Table, load_tables
 from .targets.numpy.emit import module, tables_module
 from .targets.registry.emit import description, type_info
@@ -67,8 +67,8 @@ def extend(folder: Path) -> Extension:
 
 def load(folder: Path) -> Extension:
     """Read and check a folder; nothing is added."""
-    if not folder.is_dir():
-        raise NotADirectoryError(20, "not a folder with types/ or dialects/", str(folder))
+    if not any((folder / kind).is_dir() for kind in ("types", "tables", "dialects")):
+        raise NotADirectoryError(20, "not a folder with types/, tables/ or dialects/", str(folder))
     scalars, tables = load_scalars(PACKAGE), load_tables(PACKAGE)
     for name, table in load_tables(folder, PACKAGE / "schema").items():
         if tables.setdefault(name, table) != table:
@@ -100,7 +100,7 @@ def _new(folder: Path, kind: str) -> list[Path]:
         path
         for path in sorted((folder / kind).glob("*.yaml"))
         if not (own := PACKAGE / kind / path.name).is_file()
-        or own.read_bytes() != path.read_bytes()
+        or own.read_bytes() != read_file(path, f"{kind}/{path.name}")
     ]
 
 

@@ -15,6 +15,10 @@ from .errors import SpecError, YamlPath
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 20
 """Levels of nesting; no description needs more, and nothing below has to bear more."""
+_LONGEST = 1 << 20
+"""Bytes of a file; descriptions have thousands."""
+_MOST = 20_000
+"""Keys and values of a file, which take a second to read; descriptions have hundreds."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +49,30 @@ def load_yaml(path: Path, root: Path | None = None) -> Source:
     them (text) have a meaning: "no" is a word, 010 and 2024-05-01 are text.
     """
     name = path.relative_to(root).as_posix() if root else path.name
+    data = read_file(path, name)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise SpecError(name, 1, (), f"not UTF-8 text (byte {error.start})") from None
     return parse_yaml(text, name)
+
+
+def read_file(path: Path, name: str) -> bytes:
+    """What a spec file holds; devices and pipes may never end."""
+    if path.exists() and not path.is_file():
+        raise SpecError(name, 1, (), "not a regular file")
+    with path.open("rb") as stream:
+        data = stream.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise SpecError(name, 1, (), f"more than {_LONGEST} bytes")
+    return data
 
 
 class _Loader(yaml.SafeLoader):
     """YAML's data types as version 1.2 has them: no dates, no yes and no, no octal numbers."""
 
     depth = 0
+    nodes = 0
     yaml_implicit_resolvers = {}  # noqa: RUF012 - the base class's way
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
@@ -70,11 +87,14 @@ class _Loader(yaml.SafeLoader):
             said = "half a character (a lone surrogate)"
         elif self.depth == _DEEPEST:
             said = f"nested deeper than {_DEEPEST} levels"
+        elif self.nodes == _MOST:
+            said = f"more than {_MOST} keys and values"
         if said:
             raise SpecError(
                 self.name, event.start_mark.line + 1 if event.start_mark else 1, (), said
             )
         self.depth += 1
+        self.nodes += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node

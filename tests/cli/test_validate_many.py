@@ -81,6 +81,35 @@ def test_patterns(
     assert names(run("validate", pattern, "--json")) == expected
 
 
+@pytest.mark.parametrize("pattern", ["**/*.gguf", "**", "**/**/*.gguf", "*/**/*", "a/**/c/*.gguf"])
+def test_patterns_and_links_that_lead_round(
+    pattern: str, run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "g"
+    (folder / "a" / ".hidden").mkdir(parents=True)
+    for link in ("b", "c"):
+        (folder / "a" / link).symlink_to("..")
+    small.rename(folder / "ok.gguf")
+    monkeypatch.chdir(folder)
+    assert names(run("validate", pattern, "--json")) == ["ok.gguf"]
+
+
+def test_a_folder_by_two_paths(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path)
+    paths = write_set(tmp_path)
+    again = [tmp_path / "link" / path.name for path in paths]
+    assert len(run("validate", *again, *paths, "--json").json["files"]) == 1
+
+
+def test_a_link_to_a_file_is_a_name_of_its_own(run: Run, tmp_path: Path) -> None:
+    """Only the name of the set leads to its other files."""
+    link = tmp_path / "link.gguf"
+    paths = write_set(tmp_path)
+    link.symlink_to(paths[0])
+    records = run("validate", link, paths[0], "--json").json["files"]
+    assert [len(record.get("set", [1])) for record in records] == [1, 3]
+
+
 def test_a_name_that_looks_like_a_pattern(run: Run, sample: Path, tmp_path: Path) -> None:
     path = tmp_path / "model [x].gguf"
     path.write_bytes(sample.read_bytes())
@@ -193,6 +222,26 @@ def test_processes_that_cannot_be_made(
 
     monkeypatch.setattr("ggufspec.cli.workers._start", refuse)
     assert names(run("validate", folder, "--json")) == ["good.gguf", "bad.gguf", "Upper.GGUF"]
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "expected"), [(2, 64, (2, 32)), (3, 2, (2, 1)), (2, 3, (2, 1))]
+)
+def test_no_more_processes_than_files_or_processors(
+    count: int, most: int, expected: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def each(work: Any, groups: Any, _: Any, processes: int) -> list[Any]:
+        asked.append((processes, work.keywords["options"]["threads"]))
+        return [[] for _ in groups]
+
+    monkeypatch.setattr("ggufspec.cli.workers.each", each)
+    monkeypatch.setattr("ggufspec.blocks.kernels.processors", lambda: most)
+    groups = [(Path(f"{number}.gguf"),) for number in range(count)]
+    for threads in (1_000_000, None):
+        list(command._many(groups, {}, threads))
+    assert asked == [expected, expected]
 
 
 def test_many_files_in_order(run: Run, small: Path) -> None:

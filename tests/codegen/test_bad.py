@@ -5,11 +5,13 @@ bad/ holds one fault a file; its first line is the whole message that the fault 
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from ggufspec.codegen.errors import SpecError
+from ggufspec.codegen.source import load_yaml
 from ggufspec.codegen.spec import load_spec
 from ggufspec.codegen.targets.quantizers.model import quantizers
 from support.specs import BASE, small_tree
@@ -56,6 +58,8 @@ def test_base_is_good(tmp_path: Path) -> None:
             "types/file.yaml:1: (top): nested deeper than 20",
         ),
         (b"\x00\x01\x02GGUF", "types/file.yaml:1: (top): "),
+        (b"a: [" + b"0," * 20_000 + b"]", "types/file.yaml:1: (top): more than 20000 keys and"),
+        (b"#" * (1 << 20) + b"\n", "types/file.yaml:1: (top): more than 1048576 bytes"),
         (b"GGUF", 'types/file.yaml:1: (top): "GGUF" is not a mapping'),
     ],
 )
@@ -77,5 +81,17 @@ def test_error_has_parts() -> None:
     assert str(error) == "types/a.yaml:7: codes.q[1]: what is wrong"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
+    pipe = tmp_path / "a.yaml"
+    os.mkfifo(pipe)
+    with pytest.raises(SpecError, match=r"^a\.yaml:1: \(top\): not a regular file$"):
+        load_yaml(pipe)
+    (tmp_path / "b.yaml").symlink_to("/dev/zero")
+    with pytest.raises(SpecError, match=r"^b\.yaml:1: \(top\): not a regular file$"):
+        load_yaml(tmp_path / "b.yaml")
+
+
 def test_error_is_one_line() -> None:
+    assert str(SpecError("\u202e\n\u00e4", 1, ("a",), "\x1b")) == "\\u202e\\n\u00e4:1: a: \\x1b"
     assert str(SpecError("a.yaml", 1, ("a\nb", "c"), "no")) == "a.yaml:1: a\\nb.c: no"

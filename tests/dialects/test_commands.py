@@ -233,7 +233,19 @@ def test_faults_are_told(name: str, own: Path) -> None:
 
 
 def test_missing_folder(tmp_path: Path) -> None:
-    assert "not a folder" in run("--spec-dir", tmp_path / "none", "types", code=2)
+    (tmp_path / "empty").mkdir()
+    for name in ("none", "empty"):
+        assert "not a folder" in run("--spec-dir", tmp_path / name, "types", code=2)
+    assert "not a folder" in run("--spec-dir", "", "types", code=2)
+
+
+def test_names_turn_no_text_around(own: Path) -> None:
+    (own / "dialects/\u202ea.yaml").mkdir()
+    told = run("--spec-dir", own, "types", code=2)
+    assert "\u202e" not in told
+    assert "\\u202ea.yaml:1: (top): not a regular file" in told
+    told = run("--spec-dir", own / "\u202e", "types", code=2)
+    assert "\u202e" not in told
 
 
 def test_options_that_nobody_has() -> None:

@@ -128,6 +128,8 @@ def test_gaps_leave_it_open() -> None:
     with ggufspec.open(data) as f:
         assert f.dialect == "ggml"
         assert f.fitting == ("ggml", "prism-early", "tencent")
+        [finding] = f.findings
+        assert finding.message.endswith("tencent: the sizes of the tensors do not tell which")
 
 
 def test_a_cut_file_is_not_taken_for_a_smaller_type() -> None:

@@ -47,7 +47,7 @@ def test_room() -> None:
     found = Collector("strict")
     for number in range(3 * ROOM_OF_RULE):
         add(found, offset=number)
-    found.add("GG0803", file="f", count=2)
+    found.add("GG0803", file="f", missing=1, count=2)
     *kept, last = found.findings
     assert len(kept) == ROOM_OF_RULE + 1
     assert (last.rule, last.severity) == ("GG0901", "info")
@@ -61,7 +61,7 @@ def test_errors_without_room_are_an_error() -> None:
         for rule in others[:20]:
             found.add(rule)
     for _ in range(ROOM_OF_RULE + 1):
-        found.add("GG0803", file="f", count=2)
+        found.add("GG0803", file="f", missing=1, count=2)
     assert len(found.findings) <= ROOM + 1
     assert found.findings[-1].rule == "GG0901"
     assert found.findings[-1].severity == "error"

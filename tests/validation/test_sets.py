@@ -113,19 +113,38 @@ def test_missing_files(tmp_path: Path) -> None:
     paths[0].unlink()
     paths[2].unlink()
     report = ggufspec.validate(paths[1])
-    assert [f.rule for f in report.findings] == ["GG0803", "GG0803", "GG0902"]
-    assert "model-00001-of-00003.gguf is missing" in report.findings[0].message
+    assert [f.rule for f in report.findings] == ["GG0803", "GG0902"]
+    message = "model-00001-of-00003.gguf is missing; the set lacks 2 of its 3 files"
+    assert report.findings[0].message == message
     assert "files of the set are missing" in report.findings[-1].message
     assert report.files == (str(paths[1]),)
 
 
-def test_a_count_beyond_reason_is_quick(tmp_path: Path) -> None:
+def test_a_count_beyond_reason_is_quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is listed once, not each file looked for; one finding tells of all."""
     path = tmp_path / "model-00001-of-99999.gguf"
     ggufspec.write(path, {"general.architecture": "x", "split.count": Value("UINT32", 99999)})
+    opened: list[str] = []
+    source = reading.Source
+
+    def counted(origin: Any) -> Any:
+        opened.append(str(origin))
+        return source(origin)
+
+    monkeypatch.setattr(reading, "Source", counted)
     report = ggufspec.validate(path)
-    assert report.verdict == "invalid"
-    assert len(report.findings) < 200
-    assert report.findings[-1].rule == "GG0901"
+    [missing] = [finding for finding in report.findings if finding.rule == "GG0803"]
+    assert "lacks 99,998 of its 99,999 files" in missing.message
+    assert len(opened) < 3
+    with pytest.raises(ggufspec.GGUFError, match="lacks 99,998") as caught:
+        ggufspec.open(path)
+    assert caught.value.code == "GG0803"
+
+
+def test_files_after_a_gap_are_read(tmp_path: Path) -> None:
+    paths = write_set(tmp_path)
+    paths[1].unlink()
+    assert ggufspec.validate(paths[0]).files == (str(paths[0]), str(paths[2]))
 
 
 def test_name_that_is_none_of_a_set(tmp_path: Path) -> None:

@@ -180,6 +180,9 @@ SIGNS: dict[str, tuple[str, str, str]] = {
         "calls itself",
     ),
     "address": ("Read https://example.org/x?y.", "GG1417", "column 6: holds an address: https:"),
+    "address behind a colour": ("\x1b[31mhttp://a", "GG1417", "column 5: holds an address: mhttp:"),
+    "address behind a word": ("\u00e9www.a.b", "GG1417", "column 2: holds an address: www.a.b"),
+    "address behind letters": ("a" * 40 + "http://b", "GG1417", "http://b"),
     "address in pieces": ("{{ 'htt' ~ 'ps://example.org' }}", "GG1417", "https://example.org"),
     "base64": ("{# " + "aGVsbG8gd29ybGQ0" * 9 + " #}", "GG1418", "coded"),
     "zero width": ("a\u200bb", "GG1419", "line 1, column 2: the invisible character U+200B"),
@@ -293,6 +296,26 @@ def test_many_templates(tmp_path: Path) -> None:
     )
 
 
+EMPTY: dict[str, tuple[str, Any]] = {
+    "arrays": (KEY, Value("ARRAY[ARRAY[STRING]]", [[]] * 50_000)),
+    "arrays in arrays": (KEY, Value("ARRAY[ARRAY[ARRAY[STRING]]]", [[[], []]] * 20_000)),
+    "names": (f"{KEY}s", [""] * 300_000),
+    "JSON": ("tokenizer.huggingface.json", '{"chat_template": []}' * 100_000),
+    "JSON lists": ("tokenizer.huggingface.json", json.dumps({"chat_template": [[]] * 200_000})),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_what_holds_no_template_counts(name: str, tmp_path: Path) -> None:
+    key, value = EMPTY[name]
+    path = tmp_path / "a.gguf"
+    ggufspec.write(path, {"general.architecture": "llama", key: value}, {})
+    start = time.process_time()
+    findings = ggufspec.validate(path, "strict", checks=("templates",)).findings
+    assert [finding.rule for finding in findings] == ["GG1407"]
+    assert time.process_time() - start < 2
+
+
 BAD_JSON = {
     "cut": '{"chat_template": "{{ a',
     "deep": '{"chat_template": ' + "[" * 200_000,
@@ -334,6 +357,8 @@ HOSTILE = {
     "ifs": "{% if a %}" * (MEGABYTE // 10),
     "branches": "{% if a %}" + "{% elif a %}x" * 3000 + "{% endif %}",
     "controls": "\x01\n" * (MEGABYTE // 2),
+    "letters": "a" * MEGABYTE,
+    "dots": "a." * (MEGABYTE // 2),
     "addresses": " ".join(f"ftp://{number}" for number in range(70_000)),
     "dunder": "{{ " + "__a__ " * (MEGABYTE // 6 - 2),
     "conditions": "{% if 'ab' in content %}two words{% endif %}" * 2000,

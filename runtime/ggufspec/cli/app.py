@@ -14,8 +14,9 @@ import typer
 from typer.core import TyperGroup
 
 from . import machine
-from .failures import SYSTEM, USAGE, CommandError, complain, of_error, record
+from .failures import LIMIT, SYSTEM, USAGE, CommandError, complain, of_error, record
 from .options import JSON
+from .text import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -92,7 +93,7 @@ class Group(TyperGroup):
         try:
             return super().make_context(*args, **extra)
         except USAGE_ERROR as error:
-            _tell_machines(error)
+            _tell_usage(error)
             raise
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -123,7 +124,7 @@ class Group(TyperGroup):
             finally:
                 sys.stdout.flush()  # what cannot be written shall fail here
         except USAGE_ERROR as error:
-            _tell_machines(error)
+            _tell_usage(error)
             raise
         except (typer.Exit, typer.Abort):
             raise
@@ -223,8 +224,10 @@ def _mention_extras(error: Any, commands: Any) -> None:
         )
 
 
-def _tell_machines(error: Any) -> None:
+def _tell_usage(error: Any) -> None:
     """Wrong usage as JSON, where the words ask for it: typer tells it to people only."""
+    lines = error.message.split("\n")
+    error.message = "\n".join(printable(line, LIMIT) for line in lines)
     words = sys.argv[1:]
     words = words[: words.index("--")] if "--" in words else words
     if "--json" in words:

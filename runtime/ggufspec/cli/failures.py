@@ -20,7 +20,7 @@ SYSTEM = 4
 """Missing, no permission, disk full."""
 INTERRUPTED = 130
 
-_LIMIT = 1000
+LIMIT = 1000
 """Characters of a message, which may hold names out of a file."""
 
 
@@ -96,10 +96,10 @@ def line(failure: CommandError) -> str:
         if part
     )
     subject = f"{printable(failure.file)}: " if failure.file else ""
-    message = f"error: {subject}{printable(failure.message, _LIMIT)}" + (
+    message = f"error: {subject}{printable(failure.message, LIMIT)}" + (
         f" ({place})" if place else ""
     )
-    return message + (f"\nhint: {printable(failure.hint, _LIMIT)}" if failure.hint else "")
+    return message + (f"\nhint: {printable(failure.hint, LIMIT)}" if failure.hint else "")
 
 
 def record(failure: CommandError) -> dict[str, Any]:

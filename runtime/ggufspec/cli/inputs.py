@@ -6,6 +6,7 @@ import errno
 import glob
 import os
 from collections.abc import Iterable, Iterator
+from itertools import dropwhile
 from pathlib import Path
 
 from ..files.shard_names import parse_shard_name
@@ -21,11 +22,12 @@ def expand(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
     """Each file once, in the order of the arguments, and what is wrong with an argument.
 
     A folder stands for every file in it and below whose name ends in .gguf (links to folders are
-    not followed), a pattern that is no file itself for what it matches; `**` goes through folders.
+    not followed), a pattern that is no file itself for what it matches; `**` goes through folders
+    in the same way. A file is found again by another path to its folder, not by a link to it.
     """
     seen: set[str] = set()
     for found in _all(arguments):
-        name = found.file if isinstance(found, CommandError) else os.path.abspath(found)  # noqa: PTH100 - links stay
+        name = found.file if isinstance(found, CommandError) else _identity(found)
         if name not in seen:
             seen.add(name)
             yield found
@@ -36,7 +38,7 @@ def grouped(files: Iterable[Path]) -> list[Group]:
     groups: dict[object, list[Path]] = {}
     for path in files:
         name = parse_shard_name(path.name)
-        key = (os.path.abspath(path.parent), name.prefix, name.count) if name else path  # noqa: PTH100
+        key = (os.path.realpath(path.parent), name.prefix, name.count) if name else path
         groups.setdefault(key, []).append(path)
     return [tuple(group) for group in groups.values()]
 
@@ -47,11 +49,37 @@ def _all(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
         if os.path.lexists(name) or not glob.has_magic(name):
             yield from _one(argument)
             continue
-        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207 - patterns of any folder
+        matches = sorted(set(_matching(name)))
         for match in matches:
             yield from _one(Path(match))
         if not matches:
             yield of_error(FileNotFoundError(errno.ENOENT, "no file matches", name))
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What `glob.glob` finds, whose own `**` follows links to folders, round and round.
+
+    A `**` at the end stands for the folder.
+    """
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob.iglob(pattern)  # noqa: PTH207 - patterns of any folder
+        return
+    at = parts.index("**")
+    rest = [*dropwhile("**".__eq__, parts[at:])]
+    tops = glob.iglob(os.path.join(*parts[:at])) if at else [os.curdir]  # noqa: PTH118, PTH207
+    for top in tops:
+        if not rest:
+            yield top
+            continue
+        for folder, below, _ in os.walk(top):
+            below[:] = [name for name in below if not name.startswith(".")]
+            yield from _matching(os.path.join(glob.escape(folder), *rest))  # noqa: PTH118
+
+
+def _identity(path: Path) -> str:
+    """A file's name in its folder, however the folder is reached; a link to a file has its own."""
+    return os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118
 
 
 def _one(path: Path) -> Iterator[Path | CommandError]:

@@ -165,7 +165,7 @@ def _outcomes(
     if len(groups) == 1:
         yield from _one(groups[0], {**options, "threads": threads})
     elif groups:
-        yield from _many(groups, options, threads or os.cpu_count() or 1)
+        yield from _many(groups, options, threads)
 
 
 def _one(group: Group, options: dict[str, Any]) -> list[Outcome]:
@@ -177,12 +177,17 @@ def _one(group: Group, options: dict[str, Any]) -> list[Outcome]:
         return _examine(group, {**options, "advance": progress.advance})
 
 
-def _many(groups: Sequence[Group], options: dict[str, Any], processes: int) -> Iterator[Outcome]:
+def _many(
+    groups: Sequence[Group], options: dict[str, Any], threads: int | None
+) -> Iterator[Outcome]:
     """Files in other processes: whatever one does to its process, the others are told of."""
+    from ..blocks.kernels import processors
     from .progress import Progress
     from .workers import each
 
-    work = partial(_examine, options={**options, "threads": max(1, processes // len(groups))})
+    used = min(threads or processors(), processors())
+    processes = min(used, len(groups))
+    work = partial(_examine, options={**options, "threads": used // processes})
     with Progress("checking", sum(_size(path) for group in groups for path in group)) as progress:
         for group, outcomes in zip(groups, each(work, groups, _lost, processes), strict=True):
             yield from outcomes

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from ..generated.shards import DIGITS, NAME_PARTS
 
+_WORDS = {word: f"{{{word}:0{DIGITS}d}}" for word in ("number", "count")}
+_ENDING = "".join(_WORDS.get(part, part) for part in NAME_PARTS)
+
 
 @dataclass(frozen=True)
 class ShardName:
@@ -19,8 +22,7 @@ class ShardName:
 
 def shard_name(prefix: str, number: int, count: int) -> str:
     """The name of file `number`, from 1, of a set of `count`."""
-    words = {"number": f"{number:0{DIGITS}d}", "count": f"{count:0{DIGITS}d}"}
-    return prefix + "".join(words.get(part, part) for part in NAME_PARTS)
+    return prefix + _ENDING.format(number=number, count=count)
 
 
 def parse_shard_name(name: str) -> ShardName | None:

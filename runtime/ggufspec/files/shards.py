@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,9 +88,10 @@ def whole_set(part: Part, metadata: Metadata, load: Callable[[Path], Part]) -> l
 def gather(
     part: Part, count: int, load: Callable[[Path], Part], parts: list[Part]
 ) -> Iterator[Fault]:
-    """Add the files of the set to `parts`, each with its number, and tell which are not there.
+    """Add the files of the set to `parts`, each with its number, and tell whether some are missing.
 
-    count: what `part` says; where its name says otherwise the name is believed.
+    count: what `part` says; where its name says otherwise the name is believed. Once a file is
+    missing the folder is listed: a name may claim a set of 99,999.
     """
     name = own_name(part)
     if name is None:
@@ -98,15 +100,32 @@ def gather(
         return
     if name.count != count:
         yield Fault("shard_count", part, {"value": count, "expected": name.count}, COUNT_KEY)
+    folder = Path(part.source.path or "").parent
+    there: frozenset[str] | None = None
+    missing: list[str] = []
     for number in range(1, name.count + 1):
         if number == name.number:
             parts.append(replace(part, number=number - 1))
             continue
-        path = Path(part.source.path or "").with_name(shard_name(name.prefix, number, name.count))
-        try:
-            parts.append(replace(load(path), number=number - 1))
-        except FileNotFoundError:
-            yield Fault("shard_missing", part, {"file": path.name, "count": name.count})
+        other = shard_name(name.prefix, number, name.count)
+        if there is None or other.casefold() in there:
+            try:
+                parts.append(replace(load(folder / other), number=number - 1))
+                continue
+            except FileNotFoundError:
+                there = there or _names_in(folder)
+        missing.append(other)
+    if missing:
+        facts = {"file": missing[0], "missing": len(missing), "count": name.count}
+        yield Fault("shard_missing", part, facts)
+
+
+def _names_in(folder: Path) -> frozenset[str] | None:
+    """The names in a folder without their case; None where it cannot be listed."""
+    try:
+        return frozenset(name.casefold() for name in os.listdir(folder))  # noqa: PTH208
+    except OSError:
+        return None
 
 
 def belonging(parts: Sequence[Part], count: int) -> Iterator[Fault]:

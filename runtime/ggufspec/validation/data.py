@@ -5,7 +5,6 @@ The bytes are looked at where they are mapped, a few megabytes at a time on each
 
 from __future__ import annotations
 
-import os
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import checks
+from ..blocks.kernels import processors
 from .model import undecodable
 from .runs import STEP, Run, find_runs, whole_steps
 
@@ -103,7 +103,8 @@ def check(model: Model, found: Collector) -> None:
     for why, count in left_out.items():
         found.add("GG0902", checks=f"data of {count} tensor{'s' * (count != 1)}", why=why)
     seen = _Seen()
-    for chunk, part in _looked_at(_jobs(tensors), model.threads or _processors()):
+    threads = min(model.threads or processors(), processors())
+    for chunk, part in _looked_at(_jobs(tensors), threads):
         seen.steps += part.steps
         for key, count in part.counts.items():
             seen.counts[key] = seen.counts.get(key, 0) + count
@@ -207,12 +208,6 @@ def _units_before(chunk: _Chunk, part: checks.Part) -> int:
     if part == "block" and kind.info.row_prefix:
         return chunk.first * ((stored.unit - kind.info.row_prefix) // kind.bytes)
     return chunk.first
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # ---- findings

@@ -11,12 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .sources import templates
+from .sources import items
 from .text import MANY, Sign, text_signs
 
 if TYPE_CHECKING:
     from ..findings import Collector
     from ..model import Model
+
+_MOST_ITEMS = 1000
+"""Arrays, strings and the like of a file at which the search for templates ends."""
 
 _LINE_END = re.compile(r"\r\n?")  # besides \n
 
@@ -26,18 +29,21 @@ def check(model: Model, found: Collector) -> None:
     if not found.asks("GG1401"):
         return
     work = _Work(found)
-    for number, template in enumerate(templates(model)):
-        place = model.place(template.key)
-        data = template.data
-        if data is None:
-            found.add("GG1408", **place, template=template.key, why=template.name)
-            continue
-        if number == found.limit("GG1407") or not work.has_room(data):
-            found.add("GG1407", **place, template=template.name)
+    number = 0
+    for looked_at, item in enumerate(items(model)):
+        place, data = model.place(item.key), item.data
+        full = number == found.limit("GG1407") or not work.has_room(data or b"")
+        if looked_at == _MOST_ITEMS or (data is not None and full):
+            found.add("GG1407", **place, template=item.name)
             break
-        _check_size(template.name, data, place, found)
+        if item.why:
+            found.add("GG1408", **place, template=item.key, why=item.why)
+        if data is None:
+            continue
+        number += 1
+        _check_size(item.name, data, place, found)
         if len(data) <= found.limit("GG1402"):
-            work.look(template.name, bytes(data), place)
+            work.look(item.name, bytes(data), place)
     if work.left_out:
         found.add("GG0902", checks="chat templates", why="install ggufspec[templates]")
 

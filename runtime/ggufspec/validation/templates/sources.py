@@ -23,19 +23,20 @@ _LONGEST_NAME = 200  # characters: the places in deep arrays get long names
 _TAGS = (b"{{", b"{%", b"{#")
 
 
-class Template(NamedTuple):
-    """One template: the key it is found under, what to call it, and its bytes.
+class Item(NamedTuple):
+    """Something to look at: the key it is found under, what to call it, and a template's bytes.
 
-    `data` is None where something that should hold a template cannot be read; `name` says why.
+    `data` is None where there is no template; `why` says so if one cannot be read.
     """
 
     key: str
     name: str
-    data: bytes | memoryview | None
+    data: bytes | memoryview | None = None
+    why: str = ""
 
 
-def templates(model: Model) -> Iterator[Template]:
-    """All templates, in the order of the file."""
+def items(model: Model) -> Iterator[Item]:
+    """All templates in the order of the file, and what else is looked at, so that it counts."""
     for key in model.metadata:
         if _KEY in key:
             yield from _stored(key, model.metadata.stored(key))
@@ -43,23 +44,26 @@ def templates(model: Model) -> Iterator[Template]:
             yield from _in_json(key, model.metadata.stored(key))
 
 
-def _stored(key: str, value: Stored) -> Iterator[Template]:
+def _stored(key: str, value: Stored) -> Iterator[Item]:
     """The strings of a value, however deep its arrays are nested."""
     waiting = [iter([(key, value)])]
     while waiting:
         name, stored = next(waiting[-1], (key, None))
         if stored is None:
             waiting.pop()
-        elif not stored.is_array:
-            if stored.kind.kind == "string":
-                yield Template(key, name, stored.bytes())
-        elif stored.kind.kind == "string":
+            continue
+        is_text = stored.kind.kind == "string"
+        if not stored.is_array:
+            yield Item(key, name, stored.bytes() if is_text else None)
+            continue
+        yield Item(key, name)
+        if is_text:
             strings = StringArray(stored)
             for number in range(len(strings)):
                 raw = strings.raw(number)
                 # The names of templates stand in such arrays too.
-                if key != NAMES or any(tag in bytes(raw) for tag in _TAGS):
-                    yield Template(key, _item(name, number), raw)
+                is_template = key != NAMES or any(tag in bytes(raw) for tag in _TAGS)
+                yield Item(key, _item(name, number), raw if is_template else None)
         elif stored.kind.kind == "array":
             waiting.append(_inner(name, NestedArray(stored)))
 
@@ -82,13 +86,13 @@ _MEMBER = re.compile(
 )
 
 
-def _in_json(key: str, value: Stored) -> Iterator[Template]:
+def _in_json(key: str, value: Stored) -> Iterator[Item]:
     """Templates in the JSON of a tokenizer, of which nothing else is read."""
     if value.is_array or value.kind.kind != "string":
         return
     data = value.bytes()
     if len(data) > _LONGEST_JSON:
-        yield Template(key, f"it has more than {_LONGEST_JSON} bytes", None)
+        yield Item(key, key, why=f"it has more than {_LONGEST_JSON} bytes")
         return
     # Numbers are left as text: long ones take long to read.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str)
@@ -102,20 +106,22 @@ def _in_json(key: str, value: Stored) -> Iterator[Template]:
             member, length = decoder.raw_decode(text)
         except (ValueError, RecursionError):
             # The next ones may be inside of this, and as long: looking at each would take for ever.
-            yield Template(key, f"{_KEY} at byte {match.start()} of it is no JSON, or long", None)
+            why = f"{_KEY} at byte {match.start()} of it is no JSON, or long"
+            yield Item(key, key, why=why)
             return
         end = start + len(text[:length].encode("utf-8", "surrogateescape"))
         for path, found in _texts(_KEY, member):
-            yield Template(key, f"{key}: {path}", found.encode("utf-8", "surrogatepass"))
+            raw = None if found is None else found.encode("utf-8", "surrogatepass")
+            yield Item(key, f"{key}: {path}", raw)
 
 
-def _texts(path: str, value: Any) -> Iterator[tuple[str, str]]:
+def _texts(path: str, value: Any) -> Iterator[tuple[str, str | None]]:
+    """The texts in a value, and None for each other part of it."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, str):
-            yield path, value
-        elif isinstance(value, list):
+        yield path, value if isinstance(value, str) else None
+        if isinstance(value, list):
             waiting += [(_item(path, n), item) for n, item in reversed(list(enumerate(value)))]
         elif isinstance(value, dict):
             start = path[:_LONGEST_NAME]

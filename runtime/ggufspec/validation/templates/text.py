@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ..text import CONTROL, DIRECTION, INVISIBLE
 
-_URL = re.compile(r"\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s\"'<>`{}\\)]+", re.IGNORECASE)
+# No \b in front: escape sequences and letters of any script may stand there.
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{1,20}://|(?<![A-Za-z])[Ww]{3}\.)[^\s\"'<>`{}\\)]+")
 _CODED = re.compile(r"[A-Za-z0-9+/_-]{120,}={0,2}")
 _FEW = 10  # different characters: a line of dashes is no code
 
