@@ -233,6 +233,12 @@ def test_disk_that_fills(spawn: Run, model: Path, tmp_path: Path) -> None:
         subprocess.run(["umount", str(disk)], check=True)
 
 
+def as_a_terminal_starts_it() -> None:
+    """Signals have their effect, whatever the tests themselves were told to ignore."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def started(model: Path, folder: Path) -> subprocess.Popen[str]:
     """A conversion in the middle of its work: its temporary file has grown."""
     process = subprocess.Popen(
@@ -240,6 +246,7 @@ def started(model: Path, folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=as_a_terminal_starts_it,
     )
     for _ in range(600):
         if any(path.name != "model.gguf" and path.stat().st_size for path in folder.iterdir()):
