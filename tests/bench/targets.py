@@ -66,7 +66,7 @@ def limit(name: str, *, weighted: bool, of_memory: float) -> str:
 
 
 # Shares of samples (perf, AMD Zen 3, AVX2), by the function that was inlined.
-_FIRST_READ = "first read of the floats"
+_FIRST_READ = "reading the floats"
 """The look for numbers that are not finite, which brings them into cache: 35 to 49 %."""
 _TRIALS = "search: trial scales"
 """symmetric_fit 68 to 74 %, affine_fit 70 to 77 %."""
@@ -80,7 +80,7 @@ _LIMITS = {
     **dict.fromkeys(("IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS", "IQ3_S"), _ROWS),
     **dict.fromkeys(("IQ1_S", "IQ1_M"), "search: splits"),  # 45 %
     **dict.fromkeys(("MXFP4", "NVFP4"), "encoding: nearest values"),  # 54 %, 38 %
-    "Q8_K": "encoding: rounding",  # 48 %
+    "Q8_K": "encoding: sums of levels",  # 48 %
     "Q1_0": "encoding: sums in order",  # 45 %
 }
 _WEIGHTED_LIMITS = dict.fromkeys(("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q3_K"), _TRIALS)

@@ -246,7 +246,7 @@ def started(model: Path, folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=as_a_terminal_starts_it,
+        preexec_fn=as_a_terminal_starts_it,  # noqa: PLW1509
     )
     for _ in range(600):
         if any(path.name != "model.gguf" and path.stat().st_size for path in folder.iterdir()):
