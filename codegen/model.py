@@ -54,6 +54,17 @@ class Field:
         return ".".join(parts)
 
 
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """The values as runs over the last index, each (offset, stride in bytes).
+
+        A single value is a run of one.
+        """
+        outer = Field(self.name, self.scalar, self.offset, self.counts[:-1], self.strides[:-1])
+        stride = self.strides[-1] if self.strides else self.scalar.bytes
+        return [(place, stride) for place in outer.places]
+
+
 @dataclass(frozen=True)
 class Word:
     """One stored value, at byte ``offset`` of the block (affine in axes)."""

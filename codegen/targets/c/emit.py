@@ -92,16 +92,9 @@ def _entry(kind: BlockType) -> dict[str, object]:
 
 def _words(fields: tuple[Field, ...]) -> list[tuple[int, int, int, int]]:
     """(offset, stride, count, size) of words of more than one byte: what byte order reverses."""
-    made = []
-    for field in fields:
-        size = field.scalar.bytes
-        if size == 1:
-            continue
-        outer = [(field.counts[0], field.strides[0])] if len(field.counts) == 2 else [(1, 0)]
-        count, stride = (field.counts[-1], field.strides[-1]) if field.counts else (1, size)
-        made += [
-            (field.offset + n * step, stride, count, size)
-            for total, step in outer
-            for n in range(total)
-        ]
-    return made
+    return [
+        (offset, stride, (field.counts or (1,))[-1], field.scalar.bytes)
+        for field in fields
+        if field.scalar.bytes > 1
+        for offset, stride in field.runs
+    ]

@@ -59,22 +59,16 @@ def outputs(spec: Spec) -> list[Output]:
 
 
 def _swaps(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
-    """Runs of multi-byte values; a group's members make a run for each repetition."""
-    runs: list[tuple[int, int, int]] = []
+    """Runs of multi-byte values; those that do not touch are runs of one."""
+    swaps: list[tuple[int, int, int]] = []
     for field in fields:
-        width = field.scalar.bytes
-        if width == 1:
-            continue
-        if not field.counts or field.strides[-1] == width:
-            inner, outer = (field.counts or (1,))[-1], field.counts[:-1]
-            places = [field.offset]
-            for count, stride in zip(outer, field.strides, strict=False):
-                places = [place + index * stride for place in places for index in range(count)]
-            runs += [(place, width, inner) for place in places]
-        else:
-            count, stride = field.counts[0], field.strides[0]
-            runs += [(field.offset + index * stride, width, 1) for index in range(count)]
-    return tuple(sorted(runs))
+        width, count = field.scalar.bytes, (field.counts or (1,))[-1]
+        for offset, stride in field.runs if width > 1 else ():
+            if stride == width:
+                swaps.append((offset, width, count))
+            else:
+                swaps += [(offset + index * stride, width, 1) for index in range(count)]
+    return tuple(sorted(swaps))
 
 
 def type_info(kind: BlockType) -> tuple[Any, ...]:
