@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from .errors import YamlPath
-from .metadata import load_keys
+from .metadata import known_key
 from .output import Output
-from .schema import check_schema
-from .source import Source, load_yaml
+from .schema import load_checked
+from .source import Source
 from .spec import Spec
 
 _GENERAL = "general.yaml"
@@ -89,7 +89,7 @@ def outputs(spec: Spec) -> list[Output]:
     paths = sorted((spec.root / "architectures").glob("*.yaml"))
     sources = {path.name: _load(path, spec.root) for path in paths}
     general = sources.pop(_GENERAL)
-    known = {key.key for key in load_keys(spec.root)}
+    known = spec.keys
     numbers = general.data["numbers"]
     body = [
         f"GENERAL = {_architecture(general, numbers, known)}",
@@ -124,8 +124,7 @@ def _names(source: Source, name: str, spec: Spec) -> str:
 
 
 def _load(path: Path, root: Path) -> Source:
-    source = load_yaml(path, root)
-    check_schema(source, root / "schema" / "architecture.schema.json")
+    source = load_checked(path, root, root / "schema" / "architecture.schema.json")
     general = {"numbers", "except", "vectors", "never"}
     if path.name == _GENERAL and not general <= set(source.data):
         source.fail((), f"missing: {', '.join(sorted(general - set(source.data)))}")
@@ -147,10 +146,7 @@ def _number(source: Source, name: str, numbers: Mapping[str, Any], known: Collec
 
 def _key(source: Source, key: str, known: Collection[str], path: YamlPath) -> str:
     """The whole key; SpecError for one that is not well known."""
-    for full in ("{arch}." + key, key):
-        if full in known:
-            return full
-    return source.fail(path, f"{key} is no key of metadata/")
+    return known_key(known, source, path, "{arch}." + key, key)
 
 
 def _architecture(source: Source, numbers: Collection[str], known: Collection[str]) -> str:

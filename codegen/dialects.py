@@ -10,8 +10,8 @@ from typing import Any
 from .errors import SpecError, YamlPath
 from .model import BlockType
 from .output import Output
-from .schema import check_schema
-from .source import Source, load_yaml
+from .schema import load_checked
+from .source import Source
 from .spec import Spec
 
 Sizes = tuple[int, int, int, int]
@@ -62,11 +62,8 @@ def load_dialects(
     """
     dialects = []
     for path in sorted(folder.glob("*.yaml")):
-        source = load_yaml(path, root)
-        check_schema(source, schemas / "dialect.schema.json")
-        name = source.data["name"]
-        if path.name != f"{name}.yaml":
-            source.fail(("name",), f"file {path.name} must be named {name}.yaml")
+        source = load_checked(path, root, schemas / "dialect.schema.json")
+        source.check_file_name(source.data["name"])
         dialects.append(_dialect(source, types))
     return tuple(sorted(dialects, key=lambda dialect: (dialect.name != BASE, dialect.name)))
 

@@ -25,7 +25,7 @@ from .dialects import BASE, Dialect, load_dialects, sizes_of
 from .errors import SpecError
 from .model import BlockType
 from .scalars import Scalar, load_scalars
-from .source import load_yaml, read_file
+from .source import Source, load_yaml, read_file
 from .tables import Table, load_tables
 from .targets.numpy.emit import module, tables_module
 from .targets.registry.emit import description, type_info
@@ -73,12 +73,10 @@ def load(folder: Path) -> Extension:
     for name, table in load_tables(folder, PACKAGE / "schema").items():
         if tables.setdefault(name, table) != table:
             raise SpecError(f"tables/{name}.yaml", 1, ("name",), f"there is a table {name} already")
-    kinds = [
-        load_type(load_yaml(path, folder), PACKAGE, scalars, tables)
-        for path in _new(folder, "types")
-    ]
-    for kind in kinds:
-        _check(kind, kinds)
+    sources = [load_yaml(path, folder) for path in _new(folder, "types")]
+    kinds = [load_type(source, PACKAGE, scalars, tables) for source in sources]
+    for source, kind in zip(sources, kinds, strict=True):
+        _check(source, kind, kinds)
     known = {
         name: (t.elements, t.bytes, t.info.row_prefix, t.info.tensor_suffix)
         for name, t in types.items()
@@ -104,21 +102,19 @@ def _new(folder: Path, kind: str) -> list[Path]:
     ]
 
 
-def _check(kind: BlockType, others: list[BlockType]) -> None:
+def _check(source: Source, kind: BlockType, others: list[BlockType]) -> None:
     """SpecError where a type takes the name, the file or the number of another."""
-    if Path(kind.file).stem != kind.name.lower():
-        message = f"file {Path(kind.file).name} must be named {kind.name.lower()}.yaml"
-        raise SpecError(kind.file, 1, ("name",), message)
+    source.check_file_name(kind.name.lower())
     if kind.name in types:
-        raise SpecError(kind.file, 1, ("name",), f"there is a type {types[kind.name].name} already")
+        source.fail(("name",), f"there is a type {types[kind.name].name} already")
     if kind.status == "removed":
-        raise SpecError(kind.file, 1, ("status",), "a removed type adds nothing")
+        source.fail(("status",), "a removed type adds nothing")
     if kind.id is None:
         return
     holders = [known.name for known in types.values() if known.id == kind.id]
     holders += [other.name for other in others if other is not kind and other.id == kind.id]
     if holders:
-        raise SpecError(kind.file, 1, ("id",), f"{holders[0]} has this id already")
+        source.fail(("id",), f"{holders[0]} has this id already")
 
 
 def _add_types(added: Extension) -> None:

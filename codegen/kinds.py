@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from .errors import YamlPath
-from .metadata import load_keys
+from .metadata import known_key
 from .output import Output
-from .schema import check_schema
-from .source import Source, load_yaml
+from .schema import load_checked
+from .source import Source
 from .spec import Spec
 
 _FILE = "kinds.yaml"
@@ -40,9 +40,9 @@ class Dimension(NamedTuple):
 
 def outputs(spec: Spec) -> list[Output]:
     """generated/kinds.py. Raises SpecError."""
-    source = load_yaml(spec.root / _FILE, spec.root)
-    check_schema(source, spec.root / "schema" / "kinds.schema.json")
-    known = {key.key for key in load_keys(spec.root)}
+    schema = spec.root / "schema" / "kinds.schema.json"
+    source = load_checked(spec.root / _FILE, spec.root, schema)
+    known = spec.keys
     data = source.data
     body = [_HEAD + "REQUIRES: dict[str, tuple[str, ...]] = {"]
     for kind, keys in data["requires"].items():
@@ -64,8 +64,4 @@ def _keys(
     source: Source, keys: Iterable[str], known: Collection[str], path: YamlPath
 ) -> tuple[str, ...]:
     """The same keys; SpecError for one that is not well known."""
-    given = tuple(keys)
-    for key in given:
-        if key not in known:
-            source.fail(path, f"{key} is no key of metadata/")
-    return given
+    return tuple(known_key(known, source, path, key) for key in keys)

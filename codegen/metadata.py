@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .errors import YamlPath
 from .output import Output
-from .schema import check_schema
-from .source import Source, load_yaml
-from .spec import Spec
+from .schema import load_checked
+from .source import Source
+
+if TYPE_CHECKING:
+    from .spec import Spec
 
 
 @dataclass(frozen=True)
@@ -40,13 +43,20 @@ def load_keys(spec: Path) -> tuple[Key, ...]:
     schema = spec / "schema" / "metadata.schema.json"
     keys: dict[str, Key] = {}
     for path in _files(spec):
-        source = load_yaml(path, spec)
-        check_schema(source, schema)
+        source = load_checked(path, spec, schema)
         for name, key in _keys(source):
             if key.key in keys:
                 source.fail(("keys", name), f"{key.key} is described twice")
             keys[key.key] = key
     return tuple(keys.values())
+
+
+def known_key(known: Collection[str], source: Source, path: YamlPath, *forms: str) -> str:
+    """The first of `forms` that is well known; SpecError names the last."""
+    for key in forms:
+        if key in known:
+            return key
+    return source.fail(path, f"{forms[-1]} is no key of metadata/")
 
 
 def _files(spec: Path) -> list[Path]:
@@ -125,7 +135,7 @@ KEYS: tuple[Key, ...] = (
 def outputs(spec: Spec) -> list[Output]:
     """generated/metadata.py."""
     inputs = tuple(f"metadata/{path.name}" for path in _files(spec.root))
-    return [Output("metadata.py", emit_python(load_keys(spec.root)), inputs)]
+    return [Output("metadata.py", emit_python(tuple(spec.keys.values())), inputs)]
 
 
 def emit_python(keys: tuple[Key, ...]) -> str:

@@ -53,7 +53,6 @@ class Field:
             parts[level] += f"[{index}]"
         return ".".join(parts)
 
-
     @property
     def runs(self) -> list[tuple[int, int]]:
         """The values as runs over the last index, each (offset, stride in bytes).

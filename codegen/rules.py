@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from .errors import YamlPath
 from .output import Output
-from .schema import check_schema
+from .schema import load_checked
 from .source import Source, load_yaml
 from .spec import Spec
 
@@ -55,15 +54,16 @@ class Rule(NamedTuple):
 
 def outputs(spec: Spec) -> list[Output]:
     """generated/rules.py. Raises SpecError."""
-    sources = [load_yaml(path, spec.root) for path in _files(spec.root)]
-    areas = _load(spec.root, _AREAS, "rule_areas").data
-    profiles = tuple(load_yaml(spec.root / _PROFILES, spec.root).data)
+    root, schemas = spec.root, spec.root / "schema"
+    own = sorted(path for path in (root / "rules").glob("*.yaml") if path != root / _AREAS)
+    sources = [load_yaml(root / file, root) for file in (_CONTAINER, _SHARDS)]
+    sources += [load_checked(path, root, schemas / "rules.schema.json") for path in own]
+    areas = load_checked(root / _AREAS, root, schemas / "rule_areas.schema.json").data
+    profiles = tuple(load_yaml(root / _PROFILES, root).data)
     rules: dict[str, dict[str, Any]] = {}
     names: dict[str, str] = {}
     for source in sources:
         beyond = source.file != _CONTAINER
-        if source.file not in (_CONTAINER, _SHARDS):
-            check_schema(source, spec.root / "schema" / "rules.schema.json")
         for number, entry, path in _entries(source):
             if number in rules:
                 source.fail(path, "another rule has this id")
@@ -93,17 +93,6 @@ def outputs(spec: Spec) -> list[Output]:
     ]
     inputs = (_AREAS, _PROFILES, *(source.file for source in sources))
     return [Output("rules.py", "\n".join(body) + "\n", inputs)]
-
-
-def _files(root: Path) -> list[Path]:
-    own = sorted(path for path in (root / "rules").glob("*.yaml") if path != root / _AREAS)
-    return [root / _CONTAINER, root / _SHARDS, *own]
-
-
-def _load(root: Path, file: str, schema: str) -> Source:
-    source = load_yaml(root / file, root)
-    check_schema(source, root / "schema" / f"{schema}.schema.json")
-    return source
 
 
 def _entries(source: Source) -> Iterator[tuple[str, dict[str, Any], YamlPath]]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from .names import KEYWORDS
-from .schema import check_schema
-from .source import Source, load_yaml
+from .schema import load_checked
+from .source import Source
 
 _IEEE = {"f16": (16, 5, 10, 15), "bf16": (16, 8, 7, 127), "f32": (32, 8, 23, 127),
          "f64": (64, 11, 52, 1023)}  # fmt: skip
@@ -79,8 +79,7 @@ class Scalar:
 
 def load_scalars(root: Path) -> dict[str, Scalar]:
     """The scalars of ``root``/scalars.yaml by name; raises SpecError."""
-    source = load_yaml(root / "scalars.yaml", root)
-    check_schema(source, root / "schema" / "scalars.schema.json")
+    source = load_checked(root / "scalars.yaml", root, root / "schema" / "scalars.schema.json")
     result = {}
     for name, entry in source.data["scalars"].items():
         problem = _fault(name, entry)

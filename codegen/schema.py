@@ -14,7 +14,7 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 
 from .errors import YamlPath
-from .source import Source
+from .source import Source, load_yaml
 
 _WORDS = {
     "object": "a mapping",
@@ -44,6 +44,13 @@ def _validator(path: Path) -> Validator:
     Draft202012Validator.check_schema(schema)
     made: Validator = _Strict(schema)
     return made
+
+
+def load_checked(path: Path, root: Path, schema: Path) -> Source:
+    """Parse a YAML file and hold it against its schema file; names in errors as `load_yaml`'s."""
+    source = load_yaml(path, root)
+    check_schema(source, schema)
+    return source
 
 
 def check_schema(source: Source, schema: Path) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .output import Output
-from .schema import check_schema
-from .source import load_yaml
+from .schema import load_checked
 from .spec import Spec
 
 _FILE = "container/shards.yaml"
@@ -41,9 +40,8 @@ RULES: dict[str, SetRule] = {{
 
 def outputs(spec: Spec) -> list[Output]:
     """generated/shards.py."""
-    source = load_yaml(spec.root / _FILE, spec.root)
-    check_schema(source, spec.root / "schema" / "container_shards.schema.json")
-    data = source.data
+    schema = spec.root / "schema" / "container_shards.schema.json"
+    data = load_checked(spec.root / _FILE, spec.root, schema).data
     body = _FRAME.format(
         **data["keys"],
         parts=tuple(data["name"]),

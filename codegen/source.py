@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NoReturn
 
 import yaml
@@ -39,6 +39,12 @@ class Source:
 
     def fail(self, path: Sequence[str | int], message: str) -> NoReturn:
         raise SpecError(self.file, self.line(path), path, message)
+
+    def check_file_name(self, name: str) -> None:
+        """SpecError where the file is not called after the name that it gives."""
+        file = PurePosixPath(self.file)
+        if file.stem != name:
+            self.fail(("name",), f"file {file.name} must be named {name}.yaml")
 
 
 def load_yaml(path: Path, root: Path | None = None) -> Source:

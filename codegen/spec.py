@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from .blocks import load_type
 from .errors import SpecError
+from .metadata import Key, load_keys
 from .model import BlockType
 from .scalars import Scalar, load_scalars
 from .source import load_yaml
@@ -35,6 +37,11 @@ class Spec:
         wanted = {known[name.upper()].name for name in names}
         return replace(self, types=tuple(kind for kind in self.types if kind.name in wanted))
 
+    @cached_property
+    def keys(self) -> Mapping[str, Key]:
+        """The well-known metadata keys, read when first asked for; raises SpecError."""
+        return {key.key: key for key in load_keys(self.root)}
+
     @property
     def layouts(self) -> tuple[BlockType, ...]:
         """The types that have a layout (all but the removed ones)."""
@@ -49,8 +56,7 @@ def load_spec(root: Path) -> Spec:
     for path in sorted((root / "types").glob("*.yaml")):
         source = load_yaml(path, root)
         kind = load_type(source, root, scalars, tables)
-        if path.stem != kind.name.lower():
-            source.fail(("name",), f"file {path.name} must be named {kind.name.lower()}.yaml")
+        source.check_file_name(kind.name.lower())
         if kind.id is not None and kind.id in ids:
             source.fail(("id",), f"{ids[kind.id]} has this id already")
         if kind.id is not None:

@@ -9,8 +9,8 @@ from operator import mul
 from pathlib import Path
 
 from .names import fault
-from .schema import check_schema
-from .source import Source, load_yaml
+from .schema import load_checked
+from .source import Source
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,9 @@ def load_tables(root: Path, schemas: Path | None = None) -> dict[str, Table]:
     schema = (schemas or root / "schema") / "table.schema.json"
     tables = {}
     for path in sorted((root / "tables").glob("*.yaml")):
-        source = load_yaml(path, root)
-        check_schema(source, schema)
+        source = load_checked(path, root, schema)
         table = _table(source)
-        if path.stem != table.name:
-            source.fail(("name",), f"file {path.name} must be named {table.name}.yaml")
+        source.check_file_name(table.name)
         problem = fault(table.name, {})
         if problem:
             source.fail(("name",), problem)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .metadata import load_keys
+from .metadata import known_key
 from .output import Output
-from .schema import check_schema
-from .source import load_yaml
+from .schema import load_checked
 from .spec import Spec
 
 _FILE = "tokenizers.yaml"
@@ -34,15 +33,13 @@ TOKENIZERS: dict[str, Tokenizer] = {
 
 def outputs(spec: Spec) -> list[Output]:
     """generated/tokenizers.py. Raises SpecError."""
-    source = load_yaml(spec.root / _FILE, spec.root)
-    check_schema(source, spec.root / "schema" / "tokenizers.schema.json")
-    known = {key.key for key in load_keys(spec.root)}
+    schema = spec.root / "schema" / "tokenizers.schema.json"
+    source = load_checked(spec.root / _FILE, spec.root, schema)
     lines = []
     for name, entry in source.data["tokenizers"].items():
         for kind in entry.get("defaults", {}):
-            if _id_key(kind) not in known:
-                path = ("tokenizers", name, "defaults", kind)
-                source.fail(path, f"{_id_key(kind)} is no key of metadata/")
+            path = ("tokenizers", name, "defaults", kind)
+            known_key(spec.keys, source, path, _id_key(kind))
         lines.append(f"    {name!r}: {_call(entry)},\n")
     return [Output("tokenizers.py", _HEAD + "".join(lines) + "}\n", (_FILE,))]
 

@@ -1,13 +1,17 @@
-"""Rules for every test: what to do where the package registry does not answer."""
+"""For every test: what to do where the package registry does not answer, and shared fixtures."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
+from ggufspec.blocks import Backend
+from ggufspec.jobs.sample import write_sample
 from support.pip import UnreachableError
+from support.variants import VARIANTS, using
 
 
 @pytest.hookimpl(wrapper=True)
@@ -28,3 +32,21 @@ def _skip_without_registry() -> Generator[None, None, None]:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample model; tests do not change it."""
+    path = tmp_path_factory.mktemp("sample") / "sample.gguf"
+    write_sample(path)
+    return path
+
+
+@pytest.fixture(params=["numpy", *VARIANTS])
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    """NumPy, then every build of the C kernels."""
+    if request.param == "numpy":
+        yield "numpy"
+        return
+    with using(request.param):
+        yield "native"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..schema import check_schema
-from ..source import Source, load_yaml
+from ..schema import load_checked
+from ..source import Source
 from .model import SECTIONS, Container, Field, Profile, Rule, Section, Syntax, ValueType
 from .proof import check_container
 
@@ -39,9 +39,8 @@ def load_container(spec: Path) -> Container:
 
 
 def _load_file(spec: Path, name: str) -> Source:
-    source = load_yaml(spec / "container" / f"{name}.yaml", spec)
-    check_schema(source, spec / "schema" / f"container_{name}.schema.json")
-    return source
+    schema = spec / "schema" / f"container_{name}.schema.json"
+    return load_checked(spec / "container" / f"{name}.yaml", spec, schema)
 
 
 def _build(sources: Sources, profiles: tuple[Profile, ...]) -> Container:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from ..metadata import load_keys
 from ..source import Source
 from ..spec import Spec
 from .model import Conditions, Recipes, Rule, Section
@@ -56,15 +55,14 @@ def _check_guess(recipes: Recipes, spec: Spec, source: Source) -> None:
 
 
 def _check_tensors(recipes: Recipes, spec: Spec, source: Source) -> None:
-    keys = {key.key for key in load_keys(spec.root)}
     facts = {fact.name for fact in recipes.facts}
     for fact in recipes.facts:
-        if fact.key not in keys:
+        if fact.key not in spec.keys:
             source.fail(("facts", fact.name, "key"), f"{fact.key} is no key of spec/metadata")
         if fact.default and fact.default not in facts:
             source.fail(("facts", fact.name, "default"), f"no fact is called {fact.default}")
     for number, entry in enumerate(recipes.layers):
-        if entry.times and entry.times not in keys:
+        if entry.times and entry.times not in spec.keys:
             source.fail(("layers", number, "times"), f"{entry.times} is no key of spec/metadata")
     for option in recipes.options:
         if option.role not in _roles(recipes):

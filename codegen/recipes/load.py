@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..schema import check_schema
-from ..source import Source, load_yaml
+from ..schema import load_checked
+from ..source import Source
 from ..spec import Spec
 from .checks import check_recipes
 from .model import (
@@ -72,9 +72,8 @@ def load_recipes(spec: Spec) -> Recipes:
 
 
 def _load_file(spec: Spec, name: str) -> Source:
-    source = load_yaml(spec.root / "recipes" / f"{name}.yaml", spec.root)
-    check_schema(source, spec.root / "schema" / f"recipe_{name}.schema.json")
-    return source
+    schema = spec.root / "schema" / f"recipe_{name}.schema.json"
+    return load_checked(spec.root / "recipes" / f"{name}.yaml", spec.root, schema)
 
 
 def _file_type(name: str, entry: Mapping[str, Any]) -> FileType:

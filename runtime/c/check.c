@@ -4,20 +4,11 @@
 #include "dispatch.h"
 #include "load.h"
 
-#define TILE 16384
-
-#define TABLE(name) extern GGUFSPEC_HIDDEN const ggufspec_check ggufspec_checks_##name[]
-TABLE(baseline);
-#if defined(GGUFSPEC_HAVE_V3)
-TABLE(v3);
-#endif
+GGUFSPEC_VARIANTS(ggufspec_check, checks);
 
 static const ggufspec_check *check_of(int type) {
     if (type < 0 || type >= ggufspec_type_count) return NULL;
-#if defined(GGUFSPEC_HAVE_V3)
-    if (strcmp(ggufspec_variant(), "v3") == 0) return &ggufspec_checks_v3[type];
-#endif
-    return &ggufspec_checks_baseline[type];
+    return &checks[ggufspec_variant_number()][type];
 }
 
 const char *const *ggufspec_conditions(int type) {
@@ -35,15 +26,11 @@ int ggufspec_check_blocks(int type, int big_endian, const uint8_t *src, size_t n
         check->count(src, n, broken);
         return 0;
     }
-    uint8_t tile[TILE];
-    const size_t most = TILE / t->bytes;
-    if (most == 0) return -1;
-    for (size_t done = 0; done < n;) {
-        const size_t count = n - done < most ? n - done : most;
-        memcpy(tile, src + done * t->bytes, count * t->bytes);
-        if (ggufspec_swap(type, tile, count) != 0) return -1;
+    if (t->bytes > GGUFSPEC_TILE) return -1;
+    uint8_t tile[GGUFSPEC_TILE];
+    for (size_t done = 0, count; done < n; done += count) {
+        count = ggufspec_reversed(t, tile, src + done * t->bytes, n - done);
         check->count(tile, count, broken);
-        done += count;
     }
     return 0;
 }

@@ -5,8 +5,6 @@
 
 #include "types.h"
 
-#include <string.h>
-
 /* `n` blocks at `src`, little-endian: add to broken[i] how many values break condition i. */
 #define GGUFSPEC_CHECK_ARGS const uint8_t *restrict src, size_t n, uint64_t *restrict broken
 
@@ -14,12 +12,6 @@ typedef struct {
     void (*count)(GGUFSPEC_CHECK_ARGS); /* NULL where any bytes are good */
     const char *const *conditions;      /* as the specification writes them; NULL behind the last */
 } ggufspec_check;
-
-static inline uint32_t bits_of(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* The conditions on blocks of a type, an index of ggufspec_types; NULL for none, or no type. */
 const char *const *ggufspec_conditions(int type);

@@ -8,16 +8,11 @@
 #include <cpuid.h>
 #endif
 
-#define TILE 16384
-
-#define VARIANT(name) extern GGUFSPEC_HIDDEN const ggufspec_kernels ggufspec_all_##name[]
-VARIANT(baseline);
+GGUFSPEC_VARIANTS(ggufspec_kernels, all);
 
 static int always(void) { return 1; }
 
 #if defined(GGUFSPEC_HAVE_V3)
-VARIANT(v3);
-
 static int has_v3(void) {
     unsigned eax, ebx, ecx = 0, edx;
     __builtin_cpu_init();
@@ -29,16 +24,15 @@ static int has_v3(void) {
 
 typedef struct {
     const char *name;
-    const ggufspec_kernels *kernels;
     int (*supported)(void);
 } variant;
 
-/* The fastest first. */
+/* In the order of GGUFSPEC_VARIANTS. */
 static const variant variants[] = {
 #if defined(GGUFSPEC_HAVE_V3)
-    {"v3", ggufspec_all_v3, has_v3},
+    {"v3", has_v3},
 #endif
-    {"baseline", ggufspec_all_baseline, always},
+    {"baseline", always},
 };
 static const int variant_count = sizeof variants / sizeof *variants;
 
@@ -55,6 +49,8 @@ static const variant *current(void) {
     return v;
 }
 
+int ggufspec_variant_number(void) { return (int)(current() - variants); }
+
 const char *ggufspec_variant(void) { return current()->name; }
 
 int ggufspec_use_variant(const char *name) {
@@ -70,7 +66,8 @@ int ggufspec_use_variant(const char *name) {
 }
 
 static const ggufspec_kernels *kernels_of(int type) {
-    return type < 0 || type >= ggufspec_type_count ? NULL : &current()->kernels[type];
+    if (type < 0 || type >= ggufspec_type_count) return NULL;
+    return &all[ggufspec_variant_number()][type];
 }
 
 static void reverse(uint8_t *base, const ggufspec_words *words, uint32_t count) {
@@ -95,11 +92,18 @@ int ggufspec_swap(int type, uint8_t *blocks, size_t n) {
     return 0;
 }
 
+size_t ggufspec_reversed(const ggufspec_type *t, uint8_t *tile, const uint8_t *src, size_t n) {
+    const size_t most = GGUFSPEC_TILE / t->bytes, count = n < most ? n : most;
+    memcpy(tile, src, count * t->bytes);
+    reverse_blocks(t, tile, count);
+    return count;
+}
+
 /* A copy of `size` bytes of row or tensor storage with its words reversed, or the bytes
  * themselves. */
 static const uint8_t *ordered(const uint8_t *bytes, uint8_t *copy, uint32_t size,
                               const ggufspec_words *words, uint32_t count, int big_endian) {
-    if (!big_endian || bytes == NULL || size == 0 || size > TILE) return bytes;
+    if (!big_endian || bytes == NULL || size == 0 || size > GGUFSPEC_TILE) return bytes;
     memcpy(copy, bytes, size);
     reverse(copy, words, count);
     return copy;
@@ -113,14 +117,10 @@ static void dequantize_row(int type, int big_endian, const uint8_t *src, float *
         k->dequantize(src, dst, n, row, tail);
         return;
     }
-    uint8_t tile[TILE];
-    const size_t most = TILE / t->bytes;
-    for (size_t done = 0; done < n;) {
-        const size_t count = n - done < most ? n - done : most;
-        memcpy(tile, src + done * t->bytes, count * t->bytes);
-        reverse_blocks(t, tile, count);
+    uint8_t tile[GGUFSPEC_TILE];
+    for (size_t done = 0, count; done < n; done += count) {
+        count = ggufspec_reversed(t, tile, src + done * t->bytes, n - done);
         k->dequantize(tile, dst + done * t->elements, count, row, tail);
-        done += count;
     }
 }
 
@@ -128,8 +128,8 @@ int ggufspec_dequantize(int type, int big_endian, const uint8_t *src, float *dst
                         size_t row_blocks, const uint8_t *tail) {
     if (kernels_of(type) == NULL) return -1;
     const ggufspec_type *t = &ggufspec_types[type];
-    if (big_endian && t->bytes > TILE) return -1;
-    uint8_t prefix_copy[TILE], suffix_copy[TILE];
+    if (big_endian && t->bytes > GGUFSPEC_TILE) return -1;
+    uint8_t prefix_copy[GGUFSPEC_TILE], suffix_copy[GGUFSPEC_TILE];
     tail = ordered(tail, suffix_copy, t->tensor_suffix, t->suffix_words, t->suffix_words_count,
                    big_endian);
     if (t->row_prefix == 0) {
@@ -167,17 +167,13 @@ int ggufspec_unpack(int type, int big_endian, const uint8_t *src, size_t n, void
         k->unpack(src, n, arrays);
         return 0;
     }
-    uint8_t tile[TILE];
+    if (t->bytes > GGUFSPEC_TILE) return -1;
+    uint8_t tile[GGUFSPEC_TILE];
     uint8_t *moved[MOST_ARRAYS];
-    const size_t most = TILE / t->bytes;
-    if (most == 0) return -1;
-    for (size_t done = 0; done < n;) {
-        const size_t count = n - done < most ? n - done : most;
+    for (size_t done = 0, count; done < n; done += count) {
         if (advance(t, moved, arrays, done) != 0) return -1;
-        memcpy(tile, src + done * t->bytes, count * t->bytes);
-        reverse_blocks(t, tile, count);
+        count = ggufspec_reversed(t, tile, src + done * t->bytes, n - done);
         k->unpack(tile, count, (void *const *)moved);
-        done += count;
     }
     return 0;
 }

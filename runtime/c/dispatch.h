@@ -5,6 +5,31 @@
 
 #include "types.h"
 
+/* ---- what the files that are compiled once share */
+
+/* The tables ggufspec_<name>_<variant>, by number of variant: the fastest first. */
+#if defined(GGUFSPEC_HAVE_V3)
+#define GGUFSPEC_VARIANTS(type, name)                                                              \
+    extern GGUFSPEC_HIDDEN const type ggufspec_##name##_v3[], ggufspec_##name##_baseline[];        \
+    static const type *const name[] = {ggufspec_##name##_v3, ggufspec_##name##_baseline}
+#else
+#define GGUFSPEC_VARIANTS(type, name)                                                              \
+    extern GGUFSPEC_HIDDEN const type ggufspec_##name##_baseline[];                                \
+    static const type *const name[] = {ggufspec_##name##_baseline}
+#endif
+
+#define GGUFSPEC_TILE 16384
+
+/* The number of the variant that runs. */
+GGUFSPEC_HIDDEN int ggufspec_variant_number(void);
+
+/* Blocks of a tile's GGUFSPEC_TILE bytes, copied from the `n` at `src` with every word reversed:
+ * how many. */
+GGUFSPEC_HIDDEN size_t ggufspec_reversed(const ggufspec_type *t, uint8_t *tile, const uint8_t *src,
+                                         size_t n);
+
+/* ---- what the library offers */
+
 /* Which kernels run: "baseline", or "v3" where the processor has AVX2 and F16C. */
 const char *ggufspec_variant(void);
 

@@ -51,6 +51,12 @@ static inline float single_value(uint32_t bits) {
     return v;
 }
 
+static inline uint32_t single_bits(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
 static inline double double_value(uint64_t bits) {
     double v;
     memcpy(&v, &bits, sizeof v);

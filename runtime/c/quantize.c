@@ -4,23 +4,16 @@
 #include "quantize.h"
 
 #include "dispatch.h"
-#include "strategies/strategy.h"
+#include "strategies/flight.h"
 
 /* Elements a piece: 8 KB, so that it is still in the first cache beside the output. */
 #define PIECE 2048
 
-#define TABLE(name) extern GGUFSPEC_HIDDEN const ggufspec_quantizer ggufspec_quantizers_##name[]
-TABLE(baseline);
-#if defined(GGUFSPEC_HAVE_V3)
-TABLE(v3);
-#endif
+GGUFSPEC_VARIANTS(ggufspec_quantizer, quantizers);
 
 static const ggufspec_quantizer *quantizer_of(int type) {
     if (type < 0 || type >= ggufspec_type_count) return NULL;
-    const ggufspec_quantizer *found = &ggufspec_quantizers_baseline[type];
-#if defined(GGUFSPEC_HAVE_V3)
-    if (strcmp(ggufspec_variant(), "v3") == 0) found = &ggufspec_quantizers_v3[type];
-#endif
+    const ggufspec_quantizer *found = &quantizers[ggufspec_variant_number()][type];
     return found->run ? found : NULL;
 }
 
@@ -36,24 +29,11 @@ static size_t first_not_finite(const float *x) {
     return i;
 }
 
-/* The mean square of each of `rows` <= LANES rows: one sum in order. */
-static void row_means(const float *x, size_t length, size_t rows, float *means) {
-    lanes sum = {0};
-    for (size_t e = 0; e < length; e += LANES) {
-        const float *at[LANES];
-        lanes v[LANES];
-        for (size_t i = 0; i < LANES; i++) at[i] = x + (i < rows ? i : 0) * length + e;
-        transpose(v, 1, at, LANES);
-        for (int i = 0; i < LANES; i++) sum += v[i] * v[i];
-    }
-    store_lanes(means, sum / (float)length);
-}
-
 int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_t row_blocks,
                       const float *importance, size_t *where) {
+    const int ready = ggufspec_prepare(type);
+    if (ready != GGUFSPEC_QUANTIZED) return ready;
     const ggufspec_quantizer *q = quantizer_of(type);
-    if (q == NULL) return GGUFSPEC_NO_QUANTIZER;
-    if (q->grid && ggufspec_neighbours_of(q->grid) == NULL) return GGUFSPEC_NO_MEMORY;
     const ggufspec_type *t = &ggufspec_types[type];
     const size_t total = rows * row_blocks;
     size_t most = t->elements < PIECE ? PIECE / t->elements : 1;
@@ -69,7 +49,7 @@ int ggufspec_quantize(int type, const float *x, uint8_t *dst, size_t rows, size_
             return GGUFSPEC_NOT_FINITE;
         }
         if (importance && q->row_mean && piece % LANES == 0)
-            row_means(at, length, rows - piece < LANES ? rows - piece : LANES, means);
+            mean_squares(at, length, rows - piece < LANES ? (int)(rows - piece) : LANES, 1, means);
         const size_t written = q->run(at, dst + done * t->bytes, count, importance,
                                       means[piece % LANES]);
         done += written;

@@ -18,7 +18,6 @@ class Dialect:
     """Which layout each type number means; ``folded_by`` starts keys that declare a rotation."""
 
     name: str
-    doc: str
     folded_by: str
     own: Mapping[int, Meaning]
     kinds: Mapping[int, TensorType]
@@ -41,7 +40,7 @@ def of_info(info: DialectInfo) -> Dialect:
     """A dialect from its generated table."""
     own = {meaning.id: meaning for meaning in info.types}
     kinds = {number: _kind(meaning) for number, meaning in own.items()}
-    return Dialect(info.name, info.doc, info.folded_by, own, kinds)
+    return Dialect(info.name, info.folded_by, own, kinds)
 
 
 def _kind(meaning: Meaning) -> TensorType:

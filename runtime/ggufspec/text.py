@@ -1,4 +1,4 @@
-"""Text from files made fit to be shown."""
+"""Text from files made fit to be shown, and counts with their nouns."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ def printable(value: str | bytes, limit: int = LIMIT) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_escaped, text))
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 tensor``, ``2 tensors``."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _escaped(character: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 
 import ggufspec
 from ggufspec.cli import app
-from ggufspec.jobs.sample import write_sample
+from support import models
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ def command_line(*arguments: str | Path, script: str = "") -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample model; tests do not change it."""
-    path = tmp_path_factory.mktemp("sample") / "sample.gguf"
-    write_sample(path)
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up llama; tests do not change it."""
+    path = tmp_path_factory.mktemp("llama") / "llama.gguf"
+    models.write_llama(path)
     return path
 
 

@@ -14,6 +14,7 @@ from ggufspec import Value
 from ggufspec.generated.quantizers import QUANTIZERS
 from ggufspec.recipes import visiting_order
 from support import oracle, realfiles
+from support.models import split_keys
 from support.samples import same_bits
 
 Run = Callable[..., Any]
@@ -125,9 +126,7 @@ def test_keys_of_split_sets_go(run: Run, small: Path, tmp_path: Path) -> None:
     with ggufspec.open(small) as file:
         metadata = {
             **{key: Value(file.metadata.type_of(key), file.metadata[key]) for key in file.metadata},
-            "split.no": Value("UINT16", 0),
-            "split.count": Value("UINT16", 1),
-            "split.tensors.count": Value("INT32", 3),
+            **split_keys(0, 1, 3),
         }
         ggufspec.write(path, metadata, file.tensors)
     assert run("quantize", path, tmp_path / "out.gguf", "F16").code == 0

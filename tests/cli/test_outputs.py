@@ -15,7 +15,7 @@ import pytest
 
 import ggufspec
 from ggufspec.cli import paths
-from support import imatrix
+from support import imatrix, models
 
 from .conftest import command_line
 
@@ -28,10 +28,10 @@ feed = Writer.feed
 def slow_feed(self, data):
     feed(self, data)
     self.flush()
-    time.sleep(0.2)
+    time.sleep(1)
 Writer.feed = slow_feed
 """
-"""Makes every command that writes tensors take seconds."""
+"""Makes every command that writes tensors take a second for each."""
 
 
 @pytest.fixture
@@ -80,18 +80,11 @@ def test_output_that_is_the_input(
 def test_output_that_is_a_shard_of_the_input(run: Run, tmp_path: Path) -> None:
     import numpy as np
 
-    parts = [tmp_path / f"m-0000{number}-of-00002.gguf" for number in (1, 2)]
-    for number, path in enumerate(parts):
-        metadata = {
-            **({"general.architecture": "llama"} if number == 0 else {}),
-            "split.no": ggufspec.Value("UINT16", number),
-            "split.count": ggufspec.Value("UINT16", 2),
-            "split.tensors.count": ggufspec.Value("INT32", 2),
-        }
-        tensor = np.full((2, 32), number, np.float32)
-        ggufspec.write(path, metadata, {f"blk.{number}.ffn_up.weight": tensor})
-    assert run("quantize", parts[0], parts[1], "Q8_0", "--force").code == 2
-    assert run("quantize", parts[1], tmp_path / "out.gguf", "Q8_0").code == 0
+    weights = {f"blk.{n}.ffn_up.weight": np.full((2, 32), n, np.float32) for n in range(2)}
+    first = models.write_set(tmp_path / "m", weights, {"general.architecture": "llama"}, 1)
+    second = tmp_path / "m-00002-of-00002.gguf"
+    assert run("quantize", first, second, "Q8_0", "--force").code == 2
+    assert run("quantize", second, tmp_path / "out.gguf", "Q8_0").code == 0
     with ggufspec.open(tmp_path / "out.gguf") as file:
         assert list(file.tensors) == ["blk.0.ffn_up.weight", "blk.1.ffn_up.weight"]
 

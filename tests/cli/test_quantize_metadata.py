@@ -17,13 +17,6 @@ from support import gguf_py, models
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("llama") / "llama.gguf"
-    models.write_llama(path)
-    return path
-
-
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [

@@ -22,21 +22,26 @@ from .conftest import command_line
 
 Run = Callable[..., Any]
 
-SLOW = """
+WAITING = """
 import time
 import ggufspec.jobs.resume as resume
 from ggufspec.files.writer import Writer
 resume.INTERVAL = 0.0
-feed = Writer.feed
-def slow_feed(self, data):
+feed, note, noted = Writer.feed, resume.PartialFile.note, 0
+def feed_halves(self, data):
     view = memoryview(data).cast("B")
     feed(self, view[: len(view) // 2])
     self.flush()
-    time.sleep(0.03)
+    if noted >= {tensors}:
+        time.sleep(1)
     feed(self, view[len(view) // 2 :])
-Writer.feed = slow_feed
+def count(self, tensor):
+    global noted
+    note(self, tensor)
+    noted = len(self.done)
+Writer.feed, resume.PartialFile.note = feed_halves, count
 """
-"""Writes tensors in halves, with time in between to be killed, and notes each one at once."""
+"""Notes each tensor at once; with so many noted, leaves time to be killed in the middle of one."""
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +55,9 @@ def whole(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def interrupt(sample: Path, out: Path, tensors: int, number: int = signal.SIGKILL) -> int:
     """Start the work, or go on with it, and end it when so many tensors are noted as done."""
-    command = command_line("quantize", sample, out, "Q4_K_M", "--resume", script=SLOW)
+    command = command_line(
+        "quantize", sample, out, "Q4_K_M", "--resume", script=WAITING.format(tensors=tensors)
+    )
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
         for _ in range(3000):

@@ -18,13 +18,6 @@ Run = Callable[..., Any]
 KINDS = ["Q4_K_M", "Q4_K_S", "Q8_0", "F16", "COPY"]
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("llama") / "llama.gguf"
-    models.write_llama(path)
-    return path
-
-
 def test_several_types_are_each_types_file(
     run: Run, llama: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

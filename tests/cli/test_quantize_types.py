@@ -15,13 +15,6 @@ from support import models
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("llama") / "llama.gguf"
-    models.write_llama(path)
-    return path
-
-
 def types_of(path: Path) -> dict[str, str]:
     with ggufspec.open(path) as file:
         return {name: tensor.type for name, tensor in file.tensors.items()}

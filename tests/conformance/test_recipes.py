@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import ggufspec
 from ggufspec import recipes
+from ggufspec.jobs.errors import ConversionError
+from ggufspec.jobs.options import Options
+from ggufspec.jobs.plan import make_plan
 from ggufspec.recipes import Decision, ModelFacts
 from support import realfiles
 
@@ -277,14 +282,24 @@ def test_no_fallback_is_defined(type_: str, row: int) -> None:
         one("Q8_0", LLAMA, "blk.0.x.weight", row=row, overrides=[("x", type_)])
 
 
-def test_reason_tells_the_fallback() -> None:
+def test_reason_tells_the_fallback(tmp_path: Path) -> None:
     decision = decide("Q2_K", MANY_HEADS, ["blk.0.attn_v.weight"], row=576)["blk.0.attn_v.weight"]
     reason = "attn_v needs more bits; rows of 576 are not whole blocks of Q3_K (256)"
     assert (decision.type, decision.reason, decision.layer) == ("Q4_0", reason, 0)
-    with pytest.raises(ValueError, match=re.escape(f"blk.0.attn_v.weight: {reason} (and 1 more)")):
-        decide("Q2_K", MANY_HEADS, ["blk.0.attn_v.weight", "blk.0.x.weight"], row=576,
-               allow_fallback=False)  # fmt: skip
-    decide("Q8_0", MANY_HEADS, ["blk.0.attn_v.weight"], row=576, allow_fallback=False)
+    keys = {
+        "general.architecture": "llama",
+        "llama.block_count": 32,
+        "llama.attention.head_count": 32,
+    }
+    matrix = np.zeros((64, 576), np.float16)
+    names = ["output.weight", "blk.0.attn_v.weight", "blk.0.x.weight"]
+    path = tmp_path / "narrow.gguf"
+    ggufspec.write(path, keys, dict.fromkeys(names, matrix))
+    told = f"tensor 'blk.0.attn_v.weight' would become Q4_0: {reason}; the same goes for 1 more"
+    with ggufspec.open(path) as file:
+        with pytest.raises(ConversionError, match=re.escape(told)):
+            make_plan(file, "Q2_K", Options(fallback=False)).check()
+        make_plan(file, "Q8_0", Options(fallback=False)).check()
 
 
 def test_output_with_odd_rows_is_q8_0() -> None:

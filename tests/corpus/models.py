@@ -25,7 +25,6 @@ from support.crafted import (
 from . import Hostile
 
 I32, F64 = 26, 28
-ONE_OF_NINE = (("count", 1), ("no", 9))
 
 
 def files() -> Iterator[Hostile]:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import ggufspec
+from support.container import PROFILES
 from support.reading import read_all
 
-PROFILES = ("ggml", "spec", "strict", "lenient")
 MEMORY = 256 << 20
 MOST_SECONDS = 60
 

@@ -63,4 +63,14 @@ static inline int type_named(const char *name) {
     return -1;
 }
 
+/* Serve requests that start with a type's name, as many as there are. */
+static inline int serve_all(void (*serve)(const char *name)) {
+    char name[NAME];
+    while (fread(name, 1, NAME, stdin) == NAME) {
+        name[NAME - 1] = 0;
+        serve(name);
+    }
+    return 0;
+}
+
 #endif

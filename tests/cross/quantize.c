@@ -31,11 +31,4 @@ static void serve(const char *name) {
     free(importance);
 }
 
-int main(void) {
-    char name[NAME];
-    while (fread(name, 1, NAME, stdin) == NAME) {
-        name[NAME - 1] = 0;
-        serve(name);
-    }
-    return 0;
-}
+int main(void) { return serve_all(serve); }

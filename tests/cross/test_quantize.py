@@ -19,7 +19,7 @@ from support.machines import Machine
 from support.machines import compiled as built
 from support.rows import LENGTH, Floats, hostile_rows, importances, row_samples
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cross")]
+pytestmark = pytest.mark.slow
 
 DONE, NOT_FINITE, OVERFLOW = 0, 1, 2
 """What becomes of rows, as runtime/c/quantize.h numbers it."""

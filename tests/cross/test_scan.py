@@ -17,7 +17,7 @@ from support.crafted_cases import all_cases
 from support.damaged import FORMS, everything
 from support.machines import Machine, compiled
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cross")]
+pytestmark = pytest.mark.slow
 
 LARGEST = 4096
 COUNTS = {METADATA: "kv_count", TENSORS: "tensor_count"}

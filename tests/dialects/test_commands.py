@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from support import crafted, forks, interpreter
+from support.command import command
 from support.forks import Entry, entry, model, plain
 from support.project import ROOT, SPEC
 from support.samples import first_difference
@@ -32,13 +32,7 @@ types:
 
 def run(*arguments: str | Path, code: int = 0) -> str:
     """Standard output of the command in a process of its own, standard error where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", "ggufspec", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "COLUMNS": "400"},
-    )
+    done = command(*arguments, COLUMNS="400")
     assert done.returncode == code, done.stdout + done.stderr
     return done.stderr if code == 2 else done.stdout
 
@@ -270,8 +264,7 @@ def test_a_number_cannot_mean_two_types(layout: str, dialect: str, tmp_path: Pat
     values = np.random.default_rng(1).normal(0, 1, 512 * 4).astype("<f4")
     plain_one = Entry("blk.0.ffn_up.weight", [512, 4], crafted.F32, values.tobytes())
     path.write_bytes(model([entry("w", [4096], 42, layout), plain_one]))
-    command = [sys.executable, "-m", "ggufspec", "quantize", str(path), str(out)]
-    done = subprocess.run([*command, "Q2_0"], capture_output=True, text=True, check=False)
+    done = command("quantize", path, out, "Q2_0")
     said = " ".join(done.stderr.split())
     assert done.returncode != 0
     assert f"stays {layout}, but both have type number 42" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -10,34 +9,18 @@ import pytest
 
 import ggufspec
 from ggufspec import blocks
-from ggufspec.blocks import kernels
+from ggufspec.blocks import Backend
 from ggufspec.registry import types
 from support import crafted, forks
 from support.samples import block_samples, first_difference
 
 Order = Literal["little", "big"]
-BACKENDS = ("numpy", "baseline", "v3")
 SIGNS = {"little": "<", "big": ">"}
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[Literal["numpy", "native"]]:
-    if request.param == "numpy":
-        yield "numpy"
-        return
-    if not kernels.available():
-        pytest.skip("no compiled part")
-    try:
-        kernels.use_variant(request.param)
-    except ValueError as error:
-        pytest.skip(str(error))
-    yield "native"
-    kernels.use_variant(None)
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("name", ["STQ1_0", "PQ2_0", "PTQ1_0"])
-def test_blocks(name: str, order: Order, backend: Literal["numpy", "native"]) -> None:
+def test_blocks(name: str, order: Order, backend: Backend) -> None:
     """Random and hostile blocks, few enough of each kind for a computation in Python."""
     for label, sample in block_samples(types[name], seed=3).items():
         some = np.ascontiguousarray(sample[:24])
@@ -48,7 +31,7 @@ def test_blocks(name: str, order: Order, backend: Literal["numpy", "native"]) ->
 
 @pytest.mark.parametrize("order", ["little", "big"])
 @pytest.mark.parametrize("scale", [0.0371, -2.5, 0.0, float("inf"), float("nan"), 1e-45])
-def test_i2_s(scale: float, order: Order, backend: Literal["numpy", "native"]) -> None:
+def test_i2_s(scale: float, order: Order, backend: Backend) -> None:
     """One scale for all rows of a tensor, behind its codes."""
     rows = np.random.default_rng(1).integers(0, 256, (5, 96), np.uint8)
     suffix = np.zeros(32, np.uint8)
@@ -60,7 +43,7 @@ def test_i2_s(scale: float, order: Order, backend: Literal["numpy", "native"]) -
 
 
 @pytest.mark.parametrize("name", ["STQ1_0", "PQ2_0", "PTQ1_0", "I2_S"])
-def test_pack_inverts_unpack(name: str, backend: Literal["numpy", "native"]) -> None:
+def test_pack_inverts_unpack(name: str, backend: Backend) -> None:
     kind = types[name]
     for label, sample in block_samples(kind, seed=4).items():
         codes = blocks.unpack(sample, name, backend=backend)

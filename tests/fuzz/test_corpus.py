@@ -18,7 +18,8 @@ from support.reading import read_all
 FILES = {file.name: file for file in hostile()}
 USUAL = [file for name, file in FILES.items() if name not in BIG]
 SHARES = 4  # of the usual files, so that no test takes long
-SECONDS = 1.0
+SECONDS = 5.0  # catches what is not linear on a busy machine; the slowest takes half a second
+SOME = 4000  # keys that take some milliseconds
 
 
 def test_names_and_reasons() -> None:
@@ -43,7 +44,7 @@ def test_within_limits(share: int, tmp_path: Path) -> None:
 
 
 def test_big_files(tmp_path: Path) -> None:
-    """Structure alone: memory in proportion to the file, a second for each megabyte at most."""
+    """Structure alone: memory in proportion to the file, five seconds for each megabyte at most."""
     files = [FILES[name] for name in sorted(BIG)]
     for number, (file, cost) in enumerate(_costs(files, tmp_path, "--structure")):
         size = (tmp_path / f"{number}.gguf").stat().st_size
@@ -70,7 +71,10 @@ def test_prefixes() -> None:
 
 @pytest.mark.parametrize("kind", ["colliding", "ordinary", "tensors"])
 def test_time_is_linear(kind: str, tmp_path: Path) -> None:
-    """Four times the keys take less than eight times the time; ggml takes sixteen times."""
+    """Sixteen times the keys take less than 64 times the time; in ggml it is 256 times.
+
+    Of processor time, and the least of three runs, so that a busy machine changes little.
+    """
 
     def made(count: int) -> bytes:
         if kind == "tensors":
@@ -78,6 +82,10 @@ def test_time_is_linear(kind: str, tmp_path: Path) -> None:
         plain = (b"k%d" % number for number in range(count))
         return bombs.keys(bombs.colliding(count) if kind == "colliding" else plain)
 
-    files = [Hostile(str(n), "", lambda n=n: made(n)) for n in (30_000, 120_000)]  # type: ignore[misc]
-    few, many = (cost for _, cost in _costs(files, tmp_path, "--structure"))
-    assert many.seconds < 8 * max(few.seconds, 0.05), (few, many)
+    contents = {count: made(count) for count in (SOME, 16 * SOME)}
+    files = [Hostile(str(n), "", lambda n=n: contents[n]) for n in [*contents] * 3]  # type: ignore[misc]
+    seconds: dict[str, list[float]] = {}
+    for file, cost in _costs(files, tmp_path, "--structure"):
+        seconds.setdefault(file.name, []).append(cost.seconds)
+    few, many = map(min, seconds.values())
+    assert many < 64 * few, seconds

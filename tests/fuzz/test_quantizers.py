@@ -6,47 +6,33 @@ written beside them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
-from ggufspec.blocks import kernels
 from ggufspec.generated.quantizers import QUANTIZERS
 from ggufspec.quantizers import compiled
 from ggufspec.registry import types
 from support.rows import LENGTH, Floats, hostile_rows, importances, row_samples
+from support.variants import VARIANTS, using
 
-pytestmark = pytest.mark.skipif(not kernels.available(), reason="needs the compiled part")
-
-VARIANTS = ("baseline", "v3")
 ROWS = (1, 2, 3, 5, 7)
 """Groups of blocks that are not full, whatever the width of the vectors."""
 
 Answer = tuple[object, bytes]
 
 
-@pytest.fixture(autouse=True)
-def every_variant() -> Iterator[None]:
-    yield
-    kernels.use_variant(None)
-
-
 def _quantized(variant: str, name: str, x: Floats, importance: Floats | None) -> Answer:
     """What became of it, and all blocks before the first that cannot be stored."""
-    kernels.use_variant(variant)
     kind = types[name]
     out = np.zeros((len(x), kind.row_bytes(x.shape[1])), np.uint8)
-    fault = compiled.quantize(kind, x, out, importance)
+    with using(variant):
+        fault = compiled.quantize(kind, x, out, importance)
     whole = out.size if fault is None else fault.element // kind.elements * kind.bytes
     return fault, out.tobytes()[:whole]
 
 
 def _check(name: str, x: Floats, importance: Floats | None) -> None:
-    try:
-        found = [_quantized(variant, name, x, importance) for variant in VARIANTS]
-    except ValueError as error:
-        pytest.skip(str(error))
+    found = [_quantized(variant, name, x, importance) for variant in VARIANTS]
     assert found[0] == found[1]
 
 

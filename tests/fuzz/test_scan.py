@@ -191,10 +191,10 @@ def test_time_and_memory_are_bounded(name: str, backend: str) -> None:
     data = _hostile()[name]
     tracemalloc.start()
     try:
-        start = time.monotonic()
+        start = time.process_time()
         for profile in ("strict", "lenient"):
             scan(data, profile=profile, backend=backend)
-        seconds = time.monotonic() - start
+        seconds = time.process_time() - start
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

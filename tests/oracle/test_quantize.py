@@ -10,12 +10,13 @@ import pytest
 
 import ggufspec
 from ggufspec import blocks
-from ggufspec.blocks import Backend, kernels
+from ggufspec.blocks import Backend
 from ggufspec.generated.quantizers import QUANTIZERS
 from ggufspec.quantizers.quantize import QuantizeError
 from ggufspec.registry import types
 from support import oracle, realfiles
 from support.rows import LENGTH, Floats, golden_rows, hostile_rows, importances, row_samples
+from support.variants import using
 
 BACKENDS: tuple[Backend, ...] = ("numpy", "native")
 OURS = {name: q for name, q in QUANTIZERS.items() if name != "IQ1_M"}
@@ -92,9 +93,8 @@ def test_equals_ggml_with_importance(name: str, backend: Backend) -> None:
 
 @pytest.fixture
 def baseline() -> Iterator[None]:
-    kernels.use_variant("baseline")
-    yield
-    kernels.use_variant(None)
+    with using("baseline"):
+        yield
 
 
 @pytest.mark.usefixtures("baseline")

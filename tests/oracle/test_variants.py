@@ -10,23 +10,18 @@ import numpy as np
 import pytest
 
 from ggufspec import blocks
-from ggufspec.blocks import kernels
 from ggufspec.registry import types
 from support.samples import LAYOUTS, block_samples, first_difference, suffix_of
+from support.variants import VARIANTS, using
 
-VARIANTS = ("baseline", "v3")
 BLOCKS = (1, 2, 7, 32, 33, 63)
 _NONE, _READ_WRITE = 0, mmap.PROT_READ | mmap.PROT_WRITE
 
 
 @pytest.fixture(params=VARIANTS, autouse=True)
-def variant(request: pytest.FixtureRequest) -> Iterator[str]:
-    try:
-        kernels.use_variant(request.param)
-    except ValueError as error:
-        pytest.skip(str(error))
-    yield request.param
-    kernels.use_variant(None)
+def variant(request: pytest.FixtureRequest) -> Iterator[None]:
+    with using(request.param):
+        yield
 
 
 @pytest.mark.parametrize("order", ["little", "big"])

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggufspec import native
+from ggufspec.blocks import kernels
 
 PROGRAM = "from ggufspec import native; print(native.describe()); print(native.lib())"
 
@@ -26,10 +27,37 @@ def describe(**variables: str) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.skipif(os.environ.get("GGUFSPEC_NATIVE") != "1", reason="GGUFSPEC_NATIVE is not 1")
+asked_for = pytest.mark.skipif(
+    os.environ.get("GGUFSPEC_NATIVE") != "1", reason="GGUFSPEC_NATIVE is not 1"
+)
+
+
+@asked_for
 def test_is_loaded_where_it_is_asked_for() -> None:
     assert native.lib() is not None
     assert native.describe().startswith("libggufspec")
+
+
+@asked_for
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX system")
+def test_has_the_guard() -> None:
+    """Without it other tests are skipped."""
+    assert hasattr(native.lib(), "ggufspec_guard_begin")
+
+
+@asked_for
+@pytest.mark.parametrize(("name", "needs"), [("baseline", set()), ("v3", {"avx2", "f16c", "bmi2"})])
+def test_has_the_variants_that_the_processor_runs(name: str, needs: set[str]) -> None:
+    """Without them other tests are skipped."""
+    processor = Path("/proc/cpuinfo")
+    words = set(processor.read_text().split()) if processor.exists() else set()
+    if not needs <= words:
+        pytest.skip("another processor")
+    try:
+        kernels.use_variant(name)
+        assert kernels.variant() == name
+    finally:
+        kernels.use_variant(None)
 
 
 def test_can_be_switched_off() -> None:

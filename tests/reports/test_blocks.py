@@ -14,11 +14,10 @@ from ggufspec import blocks
 from ggufspec.blocks.rows import Backend
 from ggufspec.generated.quantizers import QUANTIZERS
 from support import oracle
+from support.command import command
 from support.crafted import ARCHITECTURE, F32, V3, file
 from support.rules import errors
 from support.samples import LAYOUTS, block_samples, first_difference, same_bits
-
-from .conftest import Command
 
 Floats = npt.NDArray[np.float32]
 
@@ -121,7 +120,7 @@ def test_r50_values_and_scales_that_are_not_finite(name: str, data: bytes, rule:
     assert rule not in errors(made)
 
 
-def test_r50_quantizing_stops_and_says_where(command: Command, tmp_path: Path) -> None:
+def test_r50_quantizing_stops_and_says_where(tmp_path: Path) -> None:
     x = _row(512).reshape(2, 256)
     x[1, 5] = np.nan
     with pytest.raises(ValueError, match=r"\[1, 5\] is nan") as raised:
@@ -193,7 +192,7 @@ def test_r59_every_type_is_a_source(source: str, threads: int) -> None:
         assert (ggufspec.quantize(x, "Q4_0", threads=threads) == first).all()
 
 
-def test_r59_quantizing_again_is_said(command: Command, tmp_path: Path) -> None:
+def test_r59_quantizing_again_is_said(tmp_path: Path) -> None:
     path, once, twice = (tmp_path / f"{name}.gguf" for name in "abc")
     weights = {"blk.0.ffn_up.weight": _row(1024).reshape(4, 256)}
     ggufspec.write(path, {"general.architecture": "llama"}, weights)
@@ -204,7 +203,7 @@ def test_r59_quantizing_again_is_said(command: Command, tmp_path: Path) -> None:
     assert command("quantize", once, twice, "Q4_0", "--allow-requantize").returncode == 0
 
 
-def test_r43_one_dimension_stays_f32(command: Command, tmp_path: Path) -> None:
+def test_r43_one_dimension_stays_f32(tmp_path: Path) -> None:
     path, out = tmp_path / "a.gguf", tmp_path / "b.gguf"
     weights = {"blk.0.attn_norm.weight": _row()[0], "blk.0.ffn_up.weight": np.tile(_row(), (2, 1))}
     ggufspec.write(path, {"general.architecture": "llama"}, weights)

@@ -11,6 +11,7 @@ import pytest
 import ggufspec
 from corpus.models import model, strings, u32
 from ggufspec.imatrix import read_imatrix
+from support.command import command
 from support.crafted import (
     ARCHITECTURE,
     ARRAY,
@@ -22,10 +23,8 @@ from support.crafted import (
     file,
 )
 from support.imatrix import gguf_form
-from support.models import llama, metadata, write_llama, write_set
+from support.models import llama, metadata, split_keys, write_llama, write_set
 from support.rules import errors, findings
-
-from .conftest import Command
 
 TOKENS = "tokenizer.ggml.tokens"
 TEMPLATE = "tokenizer.chat_template"
@@ -66,7 +65,7 @@ def test_r25_templates_that_reach_out(key: str) -> None:
     assert not findings(file([ARCHITECTURE, plain])) & {"GG1410", "GG1411", "GG1412", "GG1413"}
 
 
-def test_r25_control_characters_are_escaped(command: Command, tmp_path: Path) -> None:
+def test_r25_control_characters_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "a.gguf"
     path.write_bytes(file([ARCHITECTURE, V3.pair("a\x1b[2J", STRING, V3.string("\x1b]0;x\x07"))]))
     for arguments in (("info", path), ("validate", path), ("validate", path, "--json")):
@@ -92,7 +91,7 @@ ODD = (
 )
 
 
-def test_r37_texts_that_are_not_utf8(command: Command, tmp_path: Path) -> None:
+def test_r37_texts_that_are_not_utf8(tmp_path: Path) -> None:
     path, copy = tmp_path / "a.gguf", tmp_path / "b.gguf"
     path.write_bytes(model([strings(TOKENS, len(ODD), b"".join(map(V3.string, ODD)))]))
     with ggufspec.open(path) as f:
@@ -156,7 +155,7 @@ def test_r54_experts_that_were_never_used(tmp_path: Path) -> None:
     assert any("1" in note for note in found.notes)
 
 
-def test_r54_what_is_missing_is_listed(command: Command, tmp_path: Path) -> None:
+def test_r54_what_is_missing_is_listed(tmp_path: Path) -> None:
     model_path, path, out = (tmp_path / name for name in ("a.gguf", "a.imatrix", "b.gguf"))
     weights = write_llama(model_path, layers=2)
     entries = {
@@ -218,11 +217,7 @@ def test_r58_a_number_of_another_type(shards: list[Path]) -> None:
     with ggufspec.open(shards[0]) as f:
         kept = {name: f.tensors[name].dequantize() for name in list(f.tensors)[3:6]}
         count = f.metadata["split.tensors.count"]
-    keys = {
-        "split.no": ggufspec.Value("STRING", "1"),
-        "split.count": ggufspec.Value("UINT16", 3),
-        "split.tensors.count": ggufspec.Value("INT32", count),
-    }
+    keys = split_keys(1, 3, count) | {"split.no": ggufspec.Value("STRING", "1")}
     shards[1].unlink()
     ggufspec.write(shards[1], keys, kept)
     assert errors(shards[0])

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import ggufspec
-from support.container import first_error
+from support.command import command
+from support.container import PROFILES, first_error
 from support.crafted import (
     ARCHITECTURE,
     ARRAY,
@@ -35,11 +36,8 @@ from support.crafted import (
 from support.damaged import FORMS, everything
 from support.rules import errors
 
-from .conftest import Command
-
 TOP = 1 << 63
 ALIGNMENT = "general.alignment"
-PROFILES = ("ggml", "spec", "strict", "lenient")
 
 
 def _tensor(dims: list[int], kind: int = F32, data: int = 64, **more: int) -> bytes:
@@ -116,7 +114,7 @@ def test_r08_alignment_is_not_clamped(value: int) -> None:
     assert all(_rule(signed, profile) in {"GG0401", "GG0407"} for profile in PROFILES)
 
 
-def test_r08_one_bad_file_does_not_end_a_listing(command: Command, tmp_path: Path) -> None:
+def test_r08_one_bad_file_does_not_end_a_listing(tmp_path: Path) -> None:
     for name, value in (("a", 32), ("b", 0), ("c", 64)):
         data = file([ARCHITECTURE, V3.pair(ALIGNMENT, UINT32, V3.u32(value))])
         (tmp_path / f"{name}.gguf").write_bytes(data)
@@ -232,14 +230,14 @@ def test_r22_tensor_data_outside_of_the_file(data: bytes) -> None:
         ggufspec.open(data)
 
 
-def test_r22_a_quantizer_reads_nothing_behind_the_file(command: Command, tmp_path: Path) -> None:
+def test_r22_a_quantizer_reads_nothing_behind_the_file(tmp_path: Path) -> None:
     path, out = tmp_path / "a.gguf", tmp_path / "b.gguf"
     path.write_bytes(_tensor([4096, 4096], F16, 32))
     assert command("quantize", path, out, "Q8_0").returncode == 1
     assert not out.exists()
 
 
-def test_r24_truncated_files_are_never_valid(command: Command, tmp_path: Path) -> None:
+def test_r24_truncated_files_are_never_valid(tmp_path: Path) -> None:
     path, out = tmp_path / "a.gguf", tmp_path / "b.gguf"
     infos = [V3.tensor(f"t{i}", [256], offset=1024 * i) for i in range(3)]
     whole = file([ARCHITECTURE], infos, bytes(3 * 1024))
@@ -338,7 +336,7 @@ def test_r39_numbers_stay_themselves() -> None:
     assert _rule(odd) == "GG0306"
 
 
-def test_r45_rows_without_whole_blocks(command: Command, tmp_path: Path) -> None:
+def test_r45_rows_without_whole_blocks(tmp_path: Path) -> None:
     data = _tensor([33, 2], Q4_0)
     for profile in ("ggml", "strict"):
         (found,) = (f for f in ggufspec.validate(data, profile).findings if f.rule == "GG0512")
@@ -354,9 +352,7 @@ def test_r45_rows_without_whole_blocks(command: Command, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", [43, 99, 100, 137, 0xFFFFFFFF])
-def test_r60_unknown_types_do_not_hide_the_file(
-    kind: int, command: Command, tmp_path: Path
-) -> None:
+def test_r60_unknown_types_do_not_hide_the_file(kind: int, tmp_path: Path) -> None:
     infos = [V3.tensor("t", [32], kind), V3.tensor("u", [32], F32, offset=64)]
     path = tmp_path / "a.gguf"
     path.write_bytes(file([ARCHITECTURE], infos, bytes(64 + 128)))
@@ -386,7 +382,7 @@ def test_r61_reading_needs_no_right_to_write(tmp_path: Path) -> None:
     path.unlink()  # nothing keeps it
 
 
-def test_r62_output_that_is_the_input(command: Command, tmp_path: Path) -> None:
+def test_r62_output_that_is_the_input(tmp_path: Path) -> None:
     path, link = tmp_path / "a.gguf", tmp_path / "link.gguf"
     path.write_bytes(before := _tensor([256], F32, 1024))
     link.symlink_to(path)

@@ -11,16 +11,9 @@ import pytest
 import ggufspec
 from ggufspec import Value
 from ggufspec.files.shard_names import parse_shard_name, shard_name
+from support.models import split_keys
 
 COUNT = 3
-
-
-def keys(number: int, count: int = COUNT, tensors: int = 4) -> dict[str, Any]:
-    return {
-        "split.no": Value("UINT16", number),
-        "split.count": Value("UINT16", count),
-        "split.tensors.count": Value("INT32", tensors),
-    }
 
 
 def write_set(folder: Path, **changed: dict[str, Any]) -> list[Path]:
@@ -34,7 +27,7 @@ def write_set(folder: Path, **changed: dict[str, Any]) -> list[Path]:
     for number in range(COUNT):
         own = changed.get(f"file{number}", {})
         metadata = {"general.architecture": "llama", "llama.block_count": 2} if number == 0 else {}
-        metadata |= keys(number) | own.get("metadata", {})
+        metadata |= split_keys(number, COUNT, 4) | own.get("metadata", {})
         metadata = {key: value for key, value in metadata.items() if value is not None}
         path = folder / own.get("name", shard_name("model", number + 1, COUNT))
         content = tensors[number] | own.get("tensors", {})
@@ -174,7 +167,7 @@ def test_a_file_of_a_set_in_memory_has_no_neighbours(tmp_path: Path) -> None:
 
 def test_a_huge_set_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "x-00001-of-65535.gguf"
-    ggufspec.write(path, keys(0, 65535))
+    ggufspec.write(path, split_keys(0, 65535, 4))
     with pytest.raises(ggufspec.GGUFError) as caught:
         ggufspec.open(path)
     assert caught.value.code == "GG0803"
@@ -183,7 +176,7 @@ def test_a_huge_set_is_refused_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_merged_and_single_files_are_files_of_their_own(count: int, tmp_path: Path) -> None:
     path = tmp_path / "any name.gguf"
-    ggufspec.write(path, keys(0, count, 1), {"a": np.ones(1, np.int8)})
+    ggufspec.write(path, split_keys(0, count, 1), {"a": np.ones(1, np.int8)})
     with ggufspec.open(path) as f:
         assert len(f.tensors) == 1
         ggufspec.write(tmp_path / "copy.gguf", f.metadata, f.tensors)

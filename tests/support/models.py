@@ -69,6 +69,15 @@ def write_llama(path: Path, layers: int = 4, experts: int = 0, **more: Any) -> d
     return weights
 
 
+def split_keys(number: int, count: int, tensors: int) -> dict[str, Any]:
+    """Keys of a file of a set, whose files are counted from zero."""
+    return {
+        "split.no": ggufspec.Value("UINT16", number),
+        "split.count": ggufspec.Value("UINT16", count),
+        "split.tensors.count": ggufspec.Value("INT32", tensors),
+    }
+
+
 def write_set(
     prefix: Path, weights: Mapping[str, Floats], keys: Mapping[str, Any], *cuts: int
 ) -> Path:
@@ -78,12 +87,7 @@ def write_set(
     paths = []
     for number, (start, end) in enumerate(zip([0, *cuts], ends, strict=True)):
         path = prefix.with_name(f"{prefix.name}-{number + 1:05}-of-{len(ends):05}.gguf")
-        own = {
-            **(keys if number == 0 else {}),
-            "split.no": ggufspec.Value("UINT16", number),
-            "split.count": ggufspec.Value("UINT16", len(ends)),
-            "split.tensors.count": ggufspec.Value("INT32", len(names)),
-        }
+        own = {**(keys if number == 0 else {}), **split_keys(number, len(ends), len(names))}
         ggufspec.write(path, own, {name: weights[name] for name in names[start:end]})
         paths.append(path)
     return paths[0]

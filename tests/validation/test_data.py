@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import pytest
 
 import ggufspec
 from ggufspec import blocks
-from ggufspec.blocks import checks, kernels
+from ggufspec.blocks import Backend, checks
 from ggufspec.dialects import dialects
 from ggufspec.registry import TensorType, types
 from ggufspec.report import Finding
 from ggufspec.validation import data as scan
-from support import broken, oracle, realfiles
+from support import broken, models, oracle, realfiles
+from support.container import PROFILES
 from support.crafted import Form
 from support.forks import Entry, model
 from support.samples import block_samples
@@ -34,23 +35,6 @@ ORDERS = {"little": "<", "big": ">"}
 COLUMNS, ROWS = 5, 3
 """Blocks of a row, and rows, of small tensors."""
 
-BACKENDS = ("numpy", "baseline", "v3")
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> Iterator[Any]:
-    if request.param == "numpy":
-        yield "numpy"
-        return
-    if not kernels.available():
-        pytest.skip("no compiled part")
-    try:
-        kernels.use_variant(request.param)
-    except ValueError:
-        pytest.skip("no such variant here")
-    yield "native"
-    kernels.use_variant(None)
-
 
 def tensor(kind: TensorType, data: bytes, blocks_of_row: int, name: str = "t") -> Entry:
     size = len(data) - kind.info.tensor_suffix
@@ -66,11 +50,6 @@ def findings(
         options["dialect"] = NUMBERS[kind.name][1]
     report = ggufspec.validate(data, profile, data=True, checks=(), **options)
     return list(report.findings)
-
-
-def start_of(data: bytes, name: str = "t") -> int:
-    with ggufspec.open(data, dialect=None) as f:
-        return f.tensors[name].file_offset
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -112,7 +91,7 @@ def test_every_invalid_value_is_found_at_its_place(name: str, order: Any) -> Non
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", KINDS)
-def test_counts_are_those_of_unpack(name: str, order: Any, backend: Any) -> None:
+def test_counts_are_those_of_unpack(name: str, order: Any, backend: Backend) -> None:
     kind = KINDS[name]
     for data in block_samples(kind).values():
         marks = [m for m in broken.marks(kind, data, order).values() if m.any()]
@@ -134,7 +113,7 @@ def test_every_type_has_its_conditions() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_many_valid_blocks(name: str, backend: Any) -> None:
+def test_many_valid_blocks(name: str, backend: Backend) -> None:
     kind = KINDS[name]
     data = blocks.pack(broken.good_codes(kind, 20_000 // kind.elements + 300, seed=1), name)
     assert checks.count_broken(data, kind, backend=backend) == {}
@@ -211,9 +190,6 @@ def test_profiles() -> None:
                           "lenient": ["warning"]}  # fmt: skip
 
 
-PROFILES = ("ggml", "spec", "strict", "lenient")
-
-
 def test_large_tensors_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts of all chunks come together, and the first places are the first ones."""
     kind = KINDS["Q4_K"]
@@ -271,14 +247,8 @@ def test_data_behind_the_end_are_left_out() -> None:
 
 def test_set_of_files(tmp_path: Path) -> None:
     """Findings of a set name the file."""
-    path = tmp_path / "m-00001-of-00002.gguf"
-    split = {"split.count": 2, "split.tensors.count": 2}
-    for number in range(2):
-        keys = {name: ggufspec.Value("UINT16", n) for name, n in split.items()}
-        keys["split.tensors.count"] = ggufspec.Value("INT32", 2)
-        keys["split.no"] = ggufspec.Value("UINT16", number)
-        values = np.array([1.0, np.inf if number else 2.0], np.float32)
-        ggufspec.write(tmp_path / f"m-0000{number + 1}-of-00002.gguf", keys, {f"t{number}": values})
+    values = {f"t{n}": np.array([1.0, last], np.float32) for n, last in enumerate((2.0, np.inf))}
+    path = models.write_set(tmp_path / "m", values, {}, 1)
     (finding,) = [f for f in findings(path) if f.rule.startswith("GG15")]
     assert finding.file == "m-00002-of-00002.gguf"
     assert "(inf) in row 0, column 1" in finding.message

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ggufspec
 from ggufspec.blocks import kernels
+from ggufspec.generated.rules import RULES
 from ggufspec.report import Finding
 from ggufspec.validation.runs import STEP, Run, find_runs, whole_steps
 from support.crafted import F16, I8, Form
@@ -120,6 +121,12 @@ def test_rows_of_zeros_are_no_damage() -> None:
     assert findings(file, "lenient") == findings(file, "spec") == []
     data[12 * WIDTH : 12 * WIDTH + 100] = 0
     assert [f.rule for f in findings(of(data))] == ["GG1504", "GG1508"]
+
+
+def test_limits_of_whole_tensors_and_rows() -> None:
+    """They are told from the runs that the first two rules ask for."""
+    for rule, run in (("GG1506", "GG1504"), ("GG1507", "GG1505"), ("GG1508", "GG1504")):
+        assert set(RULES[rule].limits.values()) == set(RULES[run].limits.values())
 
 
 def test_zeros_that_are_halves() -> None:

@@ -72,4 +72,4 @@ def test_nothing_but_reports(first: int) -> None:
         start = time.process_time()
         for profile in ("spec", "strict", "lenient"):
             ggufspec.validate(data, profile, checks=("meaning",), base=data if seed % 4 else None)
-        assert time.process_time() - start < 3
+        assert time.process_time() - start < 10  # a hang, not a speed

@@ -12,16 +12,9 @@ import ggufspec
 from ggufspec import Value
 from ggufspec.files.shard_names import shard_name
 from ggufspec.validation import reading
+from support.models import split_keys
 
 COUNT = 3
-
-
-def keys(number: int) -> dict[str, Any]:
-    return {
-        "split.no": Value("UINT16", number),
-        "split.count": Value("UINT16", COUNT),
-        "split.tensors.count": Value("INT32", COUNT),
-    }
 
 
 def write_set(folder: Path, changed: dict[int, dict[str, Any]] | None = None) -> list[Path]:
@@ -32,7 +25,8 @@ def write_set(folder: Path, changed: dict[int, dict[str, Any]] | None = None) ->
         options = {name: own.pop(name) for name in ("version", "byte_order") if name in own}
         tensor = own.pop("tensor", f"t{number}")
         first = {"general.architecture": "llama"} if number == 0 else {}
-        metadata = {k: v for k, v in {**first, **keys(number), **own}.items() if v is not None}
+        metadata = first | split_keys(number, COUNT, COUNT) | own
+        metadata = {key: value for key, value in metadata.items() if value is not None}
         path = folder / shard_name("model", number + 1, COUNT)
         ggufspec.write(path, metadata, {tensor: np.ones(8, np.float32)}, **options)
         paths.append(path)

@@ -268,7 +268,7 @@ def test_nothing_of_a_template_runs(tmp_path: Path) -> None:
     for template in ("{{ 'a' * 10**10 }}", "{{ 9**9**9**9 }}", "{{ range(10**12)|list }}"):
         start = time.process_time()
         assert set(told(tmp_path / "a.gguf", template)) == {"GG1414"}
-        assert time.process_time() - start < 2
+        assert time.process_time() - start < 10  # a hang, not a speed
 
 
 def test_the_same_thing_is_told_once(tmp_path: Path) -> None:
@@ -313,7 +313,7 @@ def test_what_holds_no_template_counts(name: str, tmp_path: Path) -> None:
     start = time.process_time()
     findings = ggufspec.validate(path, "strict", checks=("templates",)).findings
     assert [finding.rule for finding in findings] == ["GG1407"]
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10  # a hang, not a speed
 
 
 BAD_JSON = {
@@ -330,7 +330,7 @@ def test_json_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     assert set(told(tmp_path / "a.gguf", BAD_JSON[name], "tokenizer.huggingface.json")) == {
         "GG1408"
     }
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 10  # a hang, not a speed
 
 
 def test_json_without_a_template(tmp_path: Path) -> None:
@@ -370,11 +370,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_templates_take_a_bounded_time(name: str, tmp_path: Path) -> None:
-    """About a second or less; eight to catch what is not linear on a busy machine."""
+    """About a second or less; ten to catch what is not linear on a busy machine."""
     assert len(HOSTILE[name]) <= MEGABYTE
     start = time.process_time()
     told(tmp_path / "a.gguf", HOSTILE[name])
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 10
 
 
 def test_without_jinja(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

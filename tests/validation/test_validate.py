@@ -19,19 +19,10 @@ from ggufspec import native
 from ggufspec.files.guard import guarded
 from ggufspec.files.source import Source
 from ggufspec.generated.rules import RULES
-from ggufspec.jobs.sample import write_sample
 from ggufspec.validation import closer
 from ggufspec.validation.holes import LIMIT
+from support.container import PROFILES
 from support.crafted import ARCHITECTURE, ARRAY, STRING, UINT8, V3, file
-
-PROFILES = ("ggml", "spec", "strict", "lenient")
-
-
-@pytest.fixture(scope="module")
-def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("sample") / "sample.gguf"
-    write_sample(path)
-    return path
 
 
 def rules(report: ggufspec.Report) -> list[str]:

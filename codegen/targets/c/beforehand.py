@@ -13,6 +13,7 @@ from itertools import product
 
 from ... import expr as E
 from ...affine import Affine
+from ...loops.text import row_major
 from ...model import Code
 from . import planes
 from .context import Context, Lanes, Plane, Stage
@@ -20,8 +21,7 @@ from .integers import integer
 from .lanes import LANES, Order, Run, View, run_of
 from .reals import code_ref, few_values, real
 from .schedule import nest
-from .storage import NoForm
-from .text import plus, row_major
+from .storage import NoForm, plus
 
 MOST_VECTORS = 8
 """Shared values take at most so many vectors; more would not stay near."""

@@ -7,11 +7,11 @@ from math import prod
 
 from ... import expr as E
 from ...affine import Affine
+from ...loops.dequantize import Loops, shifting_axes
 from ...model import BlockType, Region
 from ...scalars import Scalar
 from ...validity import axes_of, conditions
 from . import storage as S
-from .portable import Loops, shifting_axes
 from .text import Body
 
 _MANY = 16
@@ -95,9 +95,9 @@ class _Conditions(Loops):
                 scalar = self.region.code(name).scalar
                 if scalar and scalar.ieee:
                     return self.scalar_test(scalar, arg)
-                return _not_finite(f"bits_of({self.value(arg)})", 8, 23)
+                return _not_finite(f"single_bits({self.value(arg)})", 8, 23)
             case E.Finite(arg=arg):
-                return _not_finite(f"bits_of({self.value(arg)})", 8, 23)
+                return _not_finite(f"single_bits({self.value(arg)})", 8, 23)
         raise S.NoForm(f"{type(self.node).__name__} as a condition")
 
     def scalar_test(self, scalar: Scalar, node: E.Node) -> str:

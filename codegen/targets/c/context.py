@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from ... import expr as E
 from ...affine import Affine
+from ...loops.text import index, row_major
 from ...model import BlockType, Code, Region
 from .gather import BLOCK, Memory
 from .lanes import LANES, View
 from .tables import CTable
-from .text import index, row_major
 
 
 @dataclass(frozen=True)

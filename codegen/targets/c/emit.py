@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import jinja2
 
 from ... import expr as E
+from ...loops.dequantize import dequantize
 from ...model import BlockType, Field
 from ...output import Output
 from ...picture import code_line
 from ...spec import Spec
-from . import checks, packing, portable, tables, wide
+from . import checks, packing, tables, wide
+from .language import C
 from .tables import CTable
 
 _FRAMES = jinja2.Environment(
@@ -60,7 +61,7 @@ def _kernel(kind: BlockType, derived: list[CTable]) -> Output:
         name=kind.name.lower(),
         pictures=[code_line(code) for code in codes.values()],
         formulas=[f"{name} = {text}" for name, text in kind.decode_text.items()],
-        portable=portable.dequantize(kind),
+        portable=dequantize(kind, C()),
         wide=wide.dequantize(kind, derived),
         unpack=packing.unpack(kind),
         pack=packing.pack(kind),
@@ -68,15 +69,9 @@ def _kernel(kind: BlockType, derived: list[CTable]) -> Output:
 
 
 def _table_names(kind: BlockType) -> list[str]:
-    return sorted({n.table.name for n in _nodes(kind) if isinstance(n, E.Lookup)})
-
-
-def _nodes(kind: BlockType) -> Iterator[E.Node]:
-    pending = [let.expr for region in kind.regions for let in region.decode]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending += E.children(node)
+    decoded = [let.expr for region in kind.regions for let in region.decode]
+    nodes = (node for expr in decoded for node in E.walk(expr))
+    return sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})
 
 
 def _entry(kind: BlockType) -> dict[str, object]:

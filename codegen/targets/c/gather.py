@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from ...affine import Affine
 from .lanes import LaneBits
-from .text import Body, plus
+from .storage import plus
+from .text import Body
 
 BLOCK = "block"
 """The axis of the loop over blocks: whatever reads storage depends on it."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from ... import expr as E
 from ...affine import Affine
+from ...loops.text import index, row_major
 from ...model import Code
 from . import gather
 from . import storage as S
@@ -13,8 +14,8 @@ from .context import Lanes, Plane
 from .gather import BLOCK, SIGN, byte_vector, full_vector, vector
 from .lanes import LANES, LaneBits, slices, trit_lanes, whole_word
 from .scalars import scalar
+from .storage import plus
 from .tables import CTable
-from .text import index, plus, row_major
 
 
 def integer(lanes: Lanes, node: E.Node, want: str = "exact") -> str:

@@ -18,10 +18,9 @@ from .context import Lanes
 from .gather import BLOCK, SIGN
 from .integers import integer
 from .lanes import LANES, slices, whole_word
-from .portable import literal
 from .scalars import scalar
+from .storage import literal, plus
 from .tables import CTable
-from .text import plus
 
 
 def element(lanes: Lanes) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ... import expr as E
 from ...affine import Affine
+from ...loops.text import index
 from ...model import Bits, Case, Code, Trit
 from . import storage as S
 from .context import Lanes
 from .gather import BLOCK
-from .text import index, plus
+from .storage import plus
 
 
 def scalar(lanes: Lanes, node: E.Node, lane: int = 0) -> str:

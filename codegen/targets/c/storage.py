@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...affine import Affine
-from ...model import Bits, Code, Field, Trit, Word
+from ...loops.language import Array
+from ...loops.text import index
+from ...model import Code, Field
 from ...scalars import Scalar
-from .text import index, plus
 
 
 class NoForm(Exception):  # noqa: N818 - not an error: the caller takes a more general form
@@ -19,7 +20,7 @@ def int_type(low: int, high: int) -> str:
     return "uint32_t" if low >= 0 and high < 1 << 32 else "int64_t"
 
 
-def array_type(code: Code) -> str:
+def array_type(code: Code | Array) -> str:
     """The C type of an unpacked code: the smallest that holds its range, as in NumPy."""
     if code.is_float and code.scalar:
         return f"uint{code.scalar.bits}_t"
@@ -56,29 +57,16 @@ def field_value(field: Field, pointer: str, *, lane: bool = False) -> str:
     return as_float(field.scalar, stored, lane=lane) if field.scalar.is_float else stored
 
 
-def word_bits(word: Word, pointer: str) -> str:
-    """A word as an unsigned integer."""
-    scalar = word.scalar
-    if scalar.bits == 8:
-        return f"{pointer}[{index(word.offset)}]"
-    return f"load_u{scalar.bits}({plus(pointer, word.offset)})"
-
-
-def cut(piece: Bits | Trit, word: str) -> str:
-    """A slice of a word whose text is ``word``."""
-    if isinstance(piece, Trit):
-        return f"trit({word}, {index(piece.digit)})"
-    if piece.is_word:
-        return word
-    if not piece.shift.is_const:
-        word = f"({word} >> ({index(piece.shift)}))"
-    elif piece.shift.const:
-        word = f"({word} >> {piece.shift.const})"
-        if piece.shift.const + piece.width == piece.word.scalar.bits:
-            return word
-    return f"({word} & {mask(piece.width)})"
-
-
 def mask(width: int) -> str:
     """``width`` ones."""
     return f"0x{(1 << width) - 1:x}" + ("u" if width == 32 else "")
+
+
+def plus(base: str, affine: Affine) -> str:
+    """A pointer plus an affine offset."""
+    return base if affine == Affine() else f"{base} + {index(affine)}"
+
+
+def literal(value: float) -> str:
+    """A number as C; floats are exact float32."""
+    return f"{value!r}f" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...affine import Affine
+from ...loops.text import row_major
 from ...model import BlockType
 from .beforehand import prepared
 from .context import Context, Lanes
@@ -11,9 +12,9 @@ from .lanes import LANES, View, widest_run
 from .plain import batch
 from .reals import element
 from .schedule import nest
-from .storage import NoForm
+from .storage import NoForm, plus
 from .tables import CTable
-from .text import Body, plus, row_major
+from .text import Body
 
 
 def dequantize(kind: BlockType, derived: list[CTable]) -> str | None:

@@ -57,19 +57,11 @@ def tables_module(tables: Mapping[str, Table], scalars: Mapping[str, Scalar]) ->
     return "\n".join(lines)
 
 
-def _nodes(kind: BlockType) -> list[E.Node]:
-    found: list[E.Node] = []
-    pending = [let.expr for region in kind.regions for let in region.decode]
-    pending += [node for region in kind.regions for node in region.valid]
-    while pending:
-        node = pending.pop()
-        found.append(node)
-        pending += E.children(node)
-    return found
-
-
 def _used_tables(kind: BlockType) -> list[Table]:
-    tables = {n.table.name: n.table for n in _nodes(kind) if isinstance(n, E.Lookup)}
+    asked = [let.expr for region in kind.regions for let in region.decode]
+    asked += [node for region in kind.regions for node in region.valid]
+    nodes = (node for expr in asked for node in E.walk(expr))
+    tables = {node.table.name: node.table for node in nodes if isinstance(node, E.Lookup)}
     return [tables[name] for name in sorted(tables)]
 
 

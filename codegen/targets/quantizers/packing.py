@@ -10,10 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ...affine import Affine, points
+from ...loops.text import index, row_major
 from ...model import BlockType, Code, Field, Region, Trit
 from ..c import packing, storage
 from ..c.packing import Array
-from ..c.text import Body, index, plus, row_major
+from ..c.storage import plus
+from ..c.text import Body
 
 _UNROLLED = 8
 """Up to so many pieces of a word stand in one expression; more are a loop."""

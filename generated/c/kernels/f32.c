@@ -39,6 +39,6 @@ void GGUFSPEC_KERNEL(pack_f32)(GGUFSPEC_PACK_ARGS) {
     for (size_t b = 0; b < n; b++, dst += 4) {
         const uint32_t *const a_v = (const uint32_t *)arrays[0] + b;
         memset(dst, 0, 4);
-        store_u32(dst, a_v[0]);
+        store_u32(dst, (uint32_t)a_v[0]);
     }
 }

@@ -31,6 +31,6 @@ void GGUFSPEC_KERNEL(pack_f64)(GGUFSPEC_PACK_ARGS) {
     for (size_t b = 0; b < n; b++, dst += 8) {
         const uint64_t *const a_v = (const uint64_t *)arrays[0] + b;
         memset(dst, 0, 8);
-        store_u64(dst, a_v[0]);
+        store_u64(dst, (uint64_t)a_v[0]);
     }
 }

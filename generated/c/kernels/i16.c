@@ -39,6 +39,6 @@ void GGUFSPEC_KERNEL(pack_i16)(GGUFSPEC_PACK_ARGS) {
     for (size_t b = 0; b < n; b++, dst += 2) {
         const uint16_t *const a_v = (const uint16_t *)arrays[0] + b;
         memset(dst, 0, 2);
-        store_u16(dst, a_v[0]);
+        store_u16(dst, (uint16_t)a_v[0]);
     }
 }

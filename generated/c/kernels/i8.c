@@ -31,7 +31,7 @@ void GGUFSPEC_KERNEL(dequantize_i8)(GGUFSPEC_DEQUANTIZE_ARGS) {
 void GGUFSPEC_KERNEL(unpack_i8)(GGUFSPEC_UNPACK_ARGS) {
     for (size_t b = 0; b < n; b++, src += 1) {
         uint8_t *const a_v = (uint8_t *)arrays[0] + b;
-        a_v[0] = load_u8(src);
+        a_v[0] = src[0];
     }
 }
 
@@ -39,6 +39,6 @@ void GGUFSPEC_KERNEL(pack_i8)(GGUFSPEC_PACK_ARGS) {
     for (size_t b = 0; b < n; b++, dst += 1) {
         const uint8_t *const a_v = (const uint8_t *)arrays[0] + b;
         memset(dst, 0, 1);
-        store_u8(dst, a_v[0]);
+        store_u8(dst, (uint8_t)a_v[0]);
     }
 }

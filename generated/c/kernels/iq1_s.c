@@ -116,7 +116,7 @@ void GGUFSPEC_KERNEL(pack_iq1_s)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_sc = (const uint8_t *)arrays[2] + 8 * b;
         const uint8_t *const a_down = (const uint8_t *)arrays[3] + 8 * b;
         memset(dst, 0, 50);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 store_u8(dst + 4 * i_b + i_l + 2, (uint8_t)a_g[4 * i_b + i_l]);

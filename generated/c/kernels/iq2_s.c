@@ -107,7 +107,7 @@ void GGUFSPEC_KERNEL(unpack_iq2_s)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {
-                    a_s[4 * i_b + 2 * i_h + i_l] = src[4 * i_b + 2 * i_h + i_l + 34];
+                    a_s[4 * i_b + 2 * i_h + i_l] = (uint8_t)(src[4 * i_b + 2 * i_h + i_l + 34]);
                 }
             }
         }
@@ -126,7 +126,7 @@ void GGUFSPEC_KERNEL(pack_iq2_s)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_s = (const uint8_t *)arrays[2] + 32 * b;
         const uint8_t *const a_sc = (const uint8_t *)arrays[3] + 16 * b;
         memset(dst, 0, 82);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {

@@ -109,7 +109,7 @@ void GGUFSPEC_KERNEL(pack_iq2_xs)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_s = (const uint8_t *)arrays[2] + 32 * b;
         const uint8_t *const a_sc = (const uint8_t *)arrays[3] + 16 * b;
         memset(dst, 0, 74);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 2; i_l++) {

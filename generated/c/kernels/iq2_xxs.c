@@ -78,7 +78,7 @@ void GGUFSPEC_KERNEL(unpack_iq2_xxs)(GGUFSPEC_UNPACK_ARGS) {
         a_d[0] = load_u16(src);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
-                a_g[4 * i_b + i_l] = src[8 * i_b + i_l + 2];
+                a_g[4 * i_b + i_l] = (uint8_t)(src[8 * i_b + i_l + 2]);
             }
         }
         for (int i_b = 0; i_b < 8; i_b++) {
@@ -99,7 +99,7 @@ void GGUFSPEC_KERNEL(pack_iq2_xxs)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_s = (const uint8_t *)arrays[2] + 32 * b;
         const uint8_t *const a_sc = (const uint8_t *)arrays[3] + 8 * b;
         memset(dst, 0, 66);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 store_u8(dst + 8 * i_b + i_l + 2, (uint8_t)a_g[4 * i_b + i_l]);

@@ -169,7 +169,7 @@ void GGUFSPEC_KERNEL(unpack_iq3_s)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 4; i_l++) {
-                    a_s[8 * i_c + 4 * i_h + i_l] = src[8 * i_c + 4 * i_h + i_l + 74];
+                    a_s[8 * i_c + 4 * i_h + i_l] = (uint8_t)(src[8 * i_c + 4 * i_h + i_l + 74]);
                 }
             }
         }
@@ -188,7 +188,7 @@ void GGUFSPEC_KERNEL(pack_iq3_s)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_s = (const uint8_t *)arrays[2] + 32 * b;
         const uint8_t *const a_sc = (const uint8_t *)arrays[3] + 8 * b;
         memset(dst, 0, 110);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 for (int i_l = 0; i_l < 4; i_l++) {

@@ -89,7 +89,7 @@ void GGUFSPEC_KERNEL(unpack_iq3_xxs)(GGUFSPEC_UNPACK_ARGS) {
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 for (int i_k = 0; i_k < 2; i_k++) {
-                    a_g[8 * i_b + i_k + 2 * i_l] = src[8 * i_b + i_k + 2 * i_l + 2];
+                    a_g[8 * i_b + i_k + 2 * i_l] = (uint8_t)(src[8 * i_b + i_k + 2 * i_l + 2]);
                 }
             }
         }
@@ -111,7 +111,7 @@ void GGUFSPEC_KERNEL(pack_iq3_xxs)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_s = (const uint8_t *)arrays[2] + 32 * b;
         const uint8_t *const a_sc = (const uint8_t *)arrays[3] + 8 * b;
         memset(dst, 0, 98);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 8; i_b++) {
             for (int i_l = 0; i_l < 4; i_l++) {
                 for (int i_k = 0; i_k < 2; i_k++) {

@@ -62,7 +62,7 @@ void GGUFSPEC_KERNEL(pack_iq4_nl)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 32 * b;
         memset(dst, 0, 18);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
                 or_u8(dst + i_l + 2, (uint8_t)((uint32_t)(a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));

@@ -158,7 +158,7 @@ void GGUFSPEC_KERNEL(pack_iq4_xs)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_sc = (const uint8_t *)arrays[1] + 8 * b;
         const uint8_t *const a_q = (const uint8_t *)arrays[2] + 256 * b;
         memset(dst, 0, 136);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_a = 0; i_a < 4; i_a++) {
             for (int i_b = 0; i_b < 2; i_b++) {
                 or_u8(dst + i_a + 4, (uint8_t)((uint32_t)(a_sc[2 * i_a + i_b] & 0xf) << (4 * i_b)));

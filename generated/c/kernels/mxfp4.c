@@ -48,7 +48,7 @@ void GGUFSPEC_KERNEL(unpack_mxfp4)(GGUFSPEC_UNPACK_ARGS) {
     for (size_t b = 0; b < n; b++, src += 17) {
         uint8_t *const a_e = (uint8_t *)arrays[0] + b;
         uint8_t *const a_q = (uint8_t *)arrays[1] + 32 * b;
-        a_e[0] = load_u8(src);
+        a_e[0] = src[0];
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
                 a_q[16 * i_h + i_l] = (uint8_t)(((src[i_l + 1] >> (4 * i_h)) & 0xf));
@@ -62,7 +62,7 @@ void GGUFSPEC_KERNEL(pack_mxfp4)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_e = (const uint8_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 32 * b;
         memset(dst, 0, 17);
-        store_u8(dst, a_e[0]);
+        store_u8(dst, (uint8_t)a_e[0]);
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
                 or_u8(dst + i_l + 1, (uint8_t)((uint32_t)(a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));

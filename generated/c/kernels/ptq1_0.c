@@ -138,7 +138,7 @@ void GGUFSPEC_KERNEL(pack_ptq1_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 128 * b;
         memset(dst, 0, 28);
-        store_u16(dst + 26, a_d[0]);
+        store_u16(dst + 26, (uint16_t)a_d[0]);
         for (int i_n = 0; i_n < 5; i_n++) {
             for (int i_m = 0; i_m < 16; i_m++) {
                 add_trit(dst + i_m, a_q[i_m + 16 * i_n], i_n);

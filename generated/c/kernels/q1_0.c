@@ -61,7 +61,7 @@ void GGUFSPEC_KERNEL(pack_q1_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 128 * b;
         memset(dst, 0, 18);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 16; i_b++) {
             for (int i_j = 0; i_j < 8; i_j++) {
                 or_u8(dst + i_b + 2, (uint8_t)((uint32_t)(a_q[8 * i_b + i_j] & 0x1) << (i_j)));

@@ -178,8 +178,8 @@ void GGUFSPEC_KERNEL(pack_q2_k)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_mn = (const uint8_t *)arrays[3] + 16 * b;
         const uint8_t *const a_q = (const uint8_t *)arrays[4] + 256 * b;
         memset(dst, 0, 84);
-        store_u16(dst + 80, a_d[0]);
-        store_u16(dst + 82, a_dmin[0]);
+        store_u16(dst + 80, (uint16_t)a_d[0]);
+        store_u16(dst + 82, (uint16_t)a_dmin[0]);
         for (int i_n = 0; i_n < 2; i_n++) {
             for (int i_j = 0; i_j < 4; i_j++) {
                 for (int i_h = 0; i_h < 2; i_h++) {

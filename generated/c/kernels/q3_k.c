@@ -160,7 +160,7 @@ void GGUFSPEC_KERNEL(pack_q3_k)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_sc = (const uint8_t *)arrays[1] + 16 * b;
         const uint8_t *const a_q = (const uint8_t *)arrays[2] + 256 * b;
         memset(dst, 0, 110);
-        store_u16(dst + 108, a_d[0]);
+        store_u16(dst + 108, (uint16_t)a_d[0]);
         for (int i_n = 0; i_n < 2; i_n++) {
             for (int i_a = 0; i_a < 2; i_a++) {
                 for (int i_b = 0; i_b < 2; i_b++) {

@@ -158,8 +158,8 @@ void GGUFSPEC_KERNEL(pack_q4_k)(GGUFSPEC_PACK_ARGS) {
         const uint8_t *const a_mn = (const uint8_t *)arrays[3] + 8 * b;
         const uint8_t *const a_q = (const uint8_t *)arrays[4] + 256 * b;
         memset(dst, 0, 144);
-        store_u16(dst, a_d[0]);
-        store_u16(dst + 2, a_dmin[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
+        store_u16(dst + 2, (uint16_t)a_dmin[0]);
         for (int i_u = 0; i_u < 2; i_u++) {
             for (int i_h = 0; i_h < 2; i_h++) {
                 or_u8(dst + i_h + 2 * i_u + 4, (uint8_t)((a_sc[i_h + 2 * i_u] & 0x3f)));

@@ -64,8 +64,8 @@ void GGUFSPEC_KERNEL(pack_q5_1)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_m = (const uint16_t *)arrays[1] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[2] + 32 * b;
         memset(dst, 0, 24);
-        store_u16(dst, a_d[0]);
-        store_u16(dst + 2, a_m[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
+        store_u16(dst + 2, (uint16_t)a_m[0]);
         for (int i_h = 0; i_h < 2; i_h++) {
             for (int i_l = 0; i_l < 16; i_l++) {
                 or_u8(dst + i_l + 8, (uint8_t)((uint32_t)(a_q[16 * i_h + i_l] & 0xf) << (4 * i_h)));

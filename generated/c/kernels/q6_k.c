@@ -124,7 +124,7 @@ void GGUFSPEC_KERNEL(pack_q6_k)(GGUFSPEC_PACK_ARGS) {
         const int8_t *const a_sc = (const int8_t *)arrays[1] + 16 * b;
         const uint8_t *const a_q = (const uint8_t *)arrays[2] + 256 * b;
         memset(dst, 0, 210);
-        store_u16(dst + 208, a_d[0]);
+        store_u16(dst + 208, (uint16_t)a_d[0]);
         for (int i_n = 0; i_n < 2; i_n++) {
             for (int i_a = 0; i_a < 2; i_a++) {
                 for (int i_b = 0; i_b < 2; i_b++) {

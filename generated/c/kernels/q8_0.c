@@ -50,7 +50,7 @@ void GGUFSPEC_KERNEL(pack_q8_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const int8_t *const a_q = (const int8_t *)arrays[1] + 32 * b;
         memset(dst, 0, 34);
-        store_u16(dst, a_d[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
         for (int i_l = 0; i_l < 32; i_l++) {
             store_u8(dst + i_l + 2, (uint8_t)a_q[i_l]);
         }

@@ -53,8 +53,8 @@ void GGUFSPEC_KERNEL(pack_q8_1)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_s = (const uint16_t *)arrays[1] + b;
         const int8_t *const a_q = (const int8_t *)arrays[2] + 32 * b;
         memset(dst, 0, 36);
-        store_u16(dst, a_d[0]);
-        store_u16(dst + 2, a_s[0]);
+        store_u16(dst, (uint16_t)a_d[0]);
+        store_u16(dst + 2, (uint16_t)a_s[0]);
         for (int i_l = 0; i_l < 32; i_l++) {
             store_u8(dst + i_l + 4, (uint8_t)a_q[i_l]);
         }

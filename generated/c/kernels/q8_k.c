@@ -61,9 +61,9 @@ void GGUFSPEC_KERNEL(pack_q8_k)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_bsums = (const uint16_t *)arrays[1] + 16 * b;
         const int8_t *const a_q = (const int8_t *)arrays[2] + 256 * b;
         memset(dst, 0, 292);
-        store_u32(dst, a_d[0]);
+        store_u32(dst, (uint32_t)a_d[0]);
         for (int i_n0 = 0; i_n0 < 16; i_n0++) {
-            store_u16(dst + 2 * i_n0 + 260, a_bsums[i_n0]);
+            store_u16(dst + 2 * i_n0 + 260, (uint16_t)a_bsums[i_n0]);
         }
         for (int i_s = 0; i_s < 16; i_s++) {
             for (int i_l = 0; i_l < 16; i_l++) {

@@ -69,7 +69,7 @@ void GGUFSPEC_KERNEL(pack_stq1_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_k = (const uint8_t *)arrays[1] + 64 * b;
         memset(dst, 0, 42);
-        store_u16(dst + 40, a_d[0]);
+        store_u16(dst + 40, (uint16_t)a_d[0]);
         for (int i_c = 0; i_c < 4; i_c++) {
             for (int i_u = 0; i_u < 2; i_u++) {
                 for (int i_v = 0; i_v < 4; i_v++) {

@@ -151,7 +151,7 @@ void GGUFSPEC_KERNEL(pack_tq1_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 256 * b;
         memset(dst, 0, 54);
-        store_u16(dst + 52, a_d[0]);
+        store_u16(dst + 52, (uint16_t)a_d[0]);
         for (int i_n = 0; i_n < 5; i_n++) {
             for (int i_m = 0; i_m < 32; i_m++) {
                 add_trit(dst + i_m, a_q[i_m + 32 * i_n], i_n);

@@ -88,7 +88,7 @@ void GGUFSPEC_KERNEL(pack_tq2_0)(GGUFSPEC_PACK_ARGS) {
         const uint16_t *const a_d = (const uint16_t *)arrays[0] + b;
         const uint8_t *const a_q = (const uint8_t *)arrays[1] + 256 * b;
         memset(dst, 0, 66);
-        store_u16(dst + 64, a_d[0]);
+        store_u16(dst + 64, (uint16_t)a_d[0]);
         for (int i_b = 0; i_b < 2; i_b++) {
             for (int i_n = 0; i_n < 4; i_n++) {
                 for (int i_m = 0; i_m < 32; i_m++) {

@@ -134,11 +134,7 @@ GGUFSPEC_STRATEGY void codebook_scales(const codebook_search_constants *k, const
 
 /* Codes for a block's scales, the largest of which takes the lowest; the step between codes. */
 static inline float codebook_codes(const float *scale, int n, int reach, int8_t *codes) {
-    float most = 0;
-    for (int i = 0; i < n; i++)
-        if (single_value(single_bits(scale[i]) & 0x7fffffff) >
-            single_value(single_bits(most) & 0x7fffffff))
-            most = scale[i];
+    const float most = first_largest_number(scale, n);
     const float d = -most / (float)reach, steps = d != 0 ? 1 / d : 0;
     for (int i = 0; i < n; i++) {
         const int32_t code = nearest_one(steps * scale[i]);

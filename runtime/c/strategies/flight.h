@@ -38,18 +38,32 @@ GGUFSPEC_STRATEGY void load_runs(const float *x, int length, int count, int flig
     }
 }
 
-/* The mean square of each of `count` <= LANES blocks, `times` it: one sum in order. */
-GGUFSPEC_STRATEGY void mean_squares(const float *x, int elements, int count, int times,
+/* The mean square of each of `count` <= LANES runs, `times` it: one sum in order. */
+GGUFSPEC_STRATEGY void mean_squares(const float *x, size_t elements, int count, int times,
                                     float *means) {
     lanes sum = {0};
-    for (int e = 0; e < elements; e += LANES) {
+    for (size_t e = 0; e < elements; e += LANES) {
         const float *rows[LANES];
         lanes v[LANES];
-        for (int i = 0; i < LANES; i++) rows[i] = x + (i < count ? i : 0) * elements + e;
+        for (int i = 0; i < LANES; i++) rows[i] = x + (size_t)(i < count ? i : 0) * elements + e;
         transpose(v, 1, rows, LANES);
         for (int i = 0; i < LANES; i++) sum += v[i] * v[i];
     }
     store_lanes(means, (float)times * sum / (float)elements);
+}
+
+/* Codes 0..top of n scales, of which d * (2 * code + 1) will be kept, and d: the largest scale
+ * divided by the largest multiple. Returns 0, with zeros, where no scale is above 0. */
+GGUFSPEC_STRATEGY int odd_scale_codes(const float *scale, int n, int top, float *d, uint8_t *code) {
+    float most = 0;
+    for (int i = 0; i < n; i++) most = most > scale[i] ? most : scale[i];
+    *d = most / (float)(2 * top + 1);
+    const float steps = 1 / *d;
+    for (int i = 0; i < n; i++) {
+        const int32_t c = nearest_one(0.5f * (steps * scale[i] - 1));
+        code[i] = (uint8_t)(most == 0 || c < 0 ? 0 : c > top ? top : c);
+    }
+    return most != 0;
 }
 
 /* Weights of a group: `q` is its importance, `mean` the mean square that each lane takes. */

@@ -38,18 +38,12 @@ typedef struct {
 /* The block's scale, and codes for those of its sub-blocks: all multiples of it are odd. */
 GGUFSPEC_STRATEGY void grid_scales(const grid_search_constants *k, const float *scale,
                                    grid_search_codes *codes) {
-    float most = 0;
-    for (int s = 0; s < k->sub_blocks; s++) most = most > scale[s] ? most : scale[s];
-    if (most == 0) {
-        if (!k->keep_scaleless) *codes = (grid_search_codes){0};
-        return;
-    }
-    const float d = most / (float)(2 * k->scale_top + 1), steps = 1 / d;
-    codes->scale = half_bits(d * k->fudge);
-    for (int s = 0; s < k->sub_blocks; s++) {
-        const int32_t code = nearest_one(0.5f * (steps * scale[s] - 1));
-        codes->sub_scale[s] = (uint8_t)(code < 0 ? 0 : code > k->scale_top ? k->scale_top : code);
-    }
+    float d;
+    const int some = odd_scale_codes(scale, k->sub_blocks, k->scale_top, &d, codes->sub_scale);
+    if (some)
+        codes->scale = half_bits(d * k->fudge);
+    else if (!k->keep_scaleless)
+        *codes = (grid_search_codes){0};
 }
 
 #include "grid_eight.h"

@@ -103,11 +103,7 @@ GGUFSPEC_STRATEGY void symmetric_chunk_fit(const nested_symmetric_search_constan
 /* Codes of a block's n scales, of which the largest in magnitude takes the lowest. */
 static inline float largest_magnitude_codes(const float *scale, int n, int reach, int zero,
                                             float empty, uint8_t *codes) {
-    float most = 0;
-    for (int i = 0; i < n; i++)
-        if (single_value(single_bits(scale[i]) & 0x7fffffff) >
-            single_value(single_bits(most) & 0x7fffffff))
-            most = scale[i];
+    const float most = first_largest_number(scale, n);
     memset(codes, 0, (size_t)n);
     if (most == 0 || single_value(single_bits(most) & 0x7fffffff) < empty) return 0;
     const float inverse = (float)-reach / most;

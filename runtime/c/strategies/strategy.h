@@ -32,12 +32,6 @@ typedef struct {
  * dependent operations a block, which a processor overlaps, instead of one long one. */
 enum { RUN = 32 };
 
-static inline uint32_t single_bits(float v) {
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 /* A finite float32 to IEEE half, to nearest even; infinite when it is too large. */
 static inline uint16_t half_bits(float v) {
 #if defined(__F16C__)
@@ -93,6 +87,16 @@ static inline float first_largest(const float *x, int n) {
     const int32_t most = (int32_t)single_bits(largest_magnitude(x, n));
     const float first = first_equal(x, n, 0x7fffffff, most);
     return most != 0 ? first : 0;
+}
+
+/* The same for any numbers: a NaN exceeds nothing. */
+static inline float first_largest_number(const float *x, int n) {
+    float most = 0;
+    for (int i = 0; i < n; i++)
+        if (single_value(single_bits(x[i]) & 0x7fffffff) >
+            single_value(single_bits(most) & 0x7fffffff))
+            most = x[i];
+    return most;
 }
 
 /* Bit `low` of each of eight bytes, side by side, the first byte's lowest: a product adds them

@@ -52,10 +52,10 @@ GGUFSPEC_STRATEGY void ternary_shifted(const ternary_values *v, ilanes down, lan
 }
 
 /* LANES sub-blocks, of which the first is sub-block `first` of the block. */
-GGUFSPEC_STRATEGY void ternary_sub_blocks(const ternary_grid_constants *k, const float *x,
+GGUFSPEC_STRATEGY void ternary_sub_blocks(const ternary_grid_constants *k,
+                                          const ggufspec_neighbours *near, const float *x,
                                           const float *w, int first, ternary_block *block) {
     const int n = k->length, groups = n / TERNARY_ROW, parts = k->sums == SUMS_SPANS ? 1 : 2;
-    const ggufspec_neighbours *near = ggufspec_neighbours_of(k->grid);
     const ternary_values v = ternary_values_of(k->shift);
     lanes xs[MOST_LENGTH], ws[MOST_LENGTH], most = {0};
     ilanes rank[MOST_LENGTH];
@@ -131,16 +131,11 @@ GGUFSPEC_STRATEGY void ternary_sub_blocks(const ternary_grid_constants *k, const
 GGUFSPEC_STRATEGY float ternary_scales(const ternary_grid_constants *k, const ternary_block *block,
                                        const ggufspec_neighbours *near, ternary_grid_codes *codes) {
     const int parts = k->sums == SUMS_SPANS ? 1 : 2;
-    float most = 0;
-    for (int s = 0; s < k->sub_blocks; s++) most = most > block->scale[s] ? most : block->scale[s];
-    const float d = most / (float)(2 * k->scale_top + 1), steps = 1 / d;
-    for (int s = 0; s < k->sub_blocks; s++) {
-        const int32_t code = nearest_one(0.5f * (steps * block->scale[s] - 1));
-        const int32_t most_code = code < k->scale_top ? code : k->scale_top;
-        codes->sub_scale[s] = (uint8_t)(most != 0 && most_code > 0 ? most_code : 0);
-    }
+    float d;
+    const int some =
+        odd_scale_codes(block->scale, k->sub_blocks, k->scale_top, &d, codes->sub_scale);
     for (int s = 0; s < k->sub_blocks * parts; s++)
-        codes->shift[s] = most != 0 ? block->down[s] : 0;
+        codes->shift[s] = some ? block->down[s] : 0;
     for (int g = 0; g < k->sub_blocks * k->length / TERNARY_ROW; g++)
         codes->row[g] = (uint16_t)near->map[block->row[g]];
     return d;
@@ -213,7 +208,8 @@ GGUFSPEC_STRATEGY size_t ternary_grid(const ternary_grid_constants *k, GGUFSPEC_
                             elements, weight);
             block[b].lost = 0;
             for (int s = 0; s < k->sub_blocks; s += LANES)
-                ternary_sub_blocks(k, at + s * k->length, weight + s * k->length, s, &block[b]);
+                ternary_sub_blocks(k, near, at + s * k->length, weight + s * k->length, s,
+                                   &block[b]);
             scale[b] = ternary_scales(k, &block[b], near, &codes[b]);
         }
         if (k->fit == FIT_BLOCK)

@@ -20,8 +20,6 @@ Bytes = NDArray[np.uint8]
 Part = Literal["block", "row", "tensor"]
 """What a condition looks at: a block, what is stored once a row, what a tensor ends with."""
 
-PARTS: tuple[Part, ...] = ("block", "row", "tensor")
-
 _FEW = 256
 """Pieces of storage that NumPy looks at one by one, where the compiled part has found a count."""
 

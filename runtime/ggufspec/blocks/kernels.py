@@ -301,6 +301,11 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
+def at_most_processors(threads: int | None) -> int:
+    """So many threads, None for all processors, but no more than there are of these."""
+    return min(threads or processors(), processors())
+
+
 @cache
 def _library() -> ctypes.CDLL:
     library = native.lib()

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files.dialects import check_decodes
 from . import rows as blocks
 
 if TYPE_CHECKING:
@@ -27,9 +26,8 @@ def tiles(
     A tile is good until the next one is asked for. A tensor of one row comes in pieces of
     whole blocks. GGUFError for what cannot be decoded; OSError when the file was cut.
     """
-    kind, choice = tensor.kind, tensor.part.choice
-    if choice is not None:
-        check_decodes(choice, tensor.type_id, f"tensor {tensor.name!r}")
+    tensor.check_decodes()
+    kind = tensor.kind
     if kind is None or not tensor.whole or (tensor.rows <= 1 and _has_extra_bytes(kind)):
         row = tensor.shape[-1] if tensor.shape else 1
         yield tensor.dequantize(threads=threads).reshape(-1, row)

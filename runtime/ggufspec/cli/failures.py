@@ -9,6 +9,7 @@ from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from ..errors import GGUFError
+from .screen import label
 from .text import printable
 
 INVALID = 1
@@ -111,10 +112,7 @@ def record(failure: CommandError) -> dict[str, Any]:
 
 def complain(failure: CommandError) -> None:
     """Print the failure on standard error."""
-    text = line(failure)
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        text = text.replace("error:", "\033[1;31merror:\033[0m", 1)
-    print(text, file=sys.stderr)
+    print(line(failure).replace("error:", label("error:", 31), 1), file=sys.stderr)
 
 
 def _unsupported(rule: str) -> bool:

@@ -247,10 +247,21 @@ def command(
     from ..jobs.options import Options
     from .conversion import Manner, convert, failing
 
-    writes = not (plan or dry_run)
-    wanted = target if names is None and not writes else names
+    manner = Manner(
+        dialect=dialect,
+        plan=plan,
+        dry_run=dry_run,
+        verify=verify,
+        resume=resume,
+        max_memory=max_memory,
+        threads=threads,
+        force=force,
+        as_json=as_json,
+        reads=(tensor_type_file,) if tensor_type_file is not None else (),
+    )
+    wanted = target if names is None and not manner.writes else names
     if wanted is None:
-        needed = "three are needed: IN OUT TYPE" if writes else "two are needed: IN TYPE"
+        needed = "three are needed: IN OUT TYPE" if manner.writes else "two are needed: IN TYPE"
         raise typer.BadParameter(needed, context, param_hint="TYPE")
     kinds = wanted.split(",")
     with failing():
@@ -283,16 +294,4 @@ def command(
             non_finite=non_finite.value,
             clamp_scales=clamp_scales,
         )
-    manner = Manner(
-        dialect=dialect,
-        plan=plan,
-        dry_run=dry_run,
-        verify=verify,
-        resume=resume,
-        max_memory=max_memory,
-        threads=threads,
-        force=force,
-        as_json=as_json,
-        reads=(tensor_type_file,) if tensor_type_file is not None else (),
-    )
     convert(source, target if names is not None else None, kinds, options, manner)

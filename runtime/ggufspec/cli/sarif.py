@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..generated.rules import AREAS, RULES
+from .failures import LIMIT
 from .text import printable
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ VERSION = "2.1.0"
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 _LEVELS = {"error": "error", "warning": "warning", "info": "note"}
-_LONGEST = 1000  # characters of a message
 _HOME = "https://github.com/ggml-org/ggml/blob/master/docs/gguf.md"  # what the rules are about
 
 Told = tuple[str, "Report | None", "CommandError | None"]
@@ -105,7 +105,7 @@ def _result(finding: Finding, path: str, report: Report, index: int) -> dict[str
         "ruleId": finding.rule,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": printable(message, _LONGEST)},
+        "message": {"text": printable(message, LIMIT)},
         "locations": [location],
     }
 
@@ -118,6 +118,6 @@ def _file(finding: Finding, path: str, report: Report) -> str:
 def _notification(path: str, failure: CommandError) -> dict[str, Any]:
     return {
         "level": "error",
-        "message": {"text": printable(failure.message, _LONGEST)},
+        "message": {"text": printable(failure.message, LIMIT)},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri(path)}}}],
     }

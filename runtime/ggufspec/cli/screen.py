@@ -44,10 +44,13 @@ def say(text: str = "", style: str = "") -> None:
 
 def warn(text: str) -> None:
     """Print a warning on standard error."""
-    label = "warning:"
-    if sys.stderr.isatty() and not os.environ.get("NO_COLOR"):
-        label = f"\033[1;33m{label}\033[0m"
-    print(label, text, file=sys.stderr)
+    print(label("warning:", 33), text, file=sys.stderr)
+
+
+def label(text: str, colour: int) -> str:
+    """The start of a line on standard error, coloured where a person looks at it."""
+    plain = not sys.stderr.isatty() or os.environ.get("NO_COLOR")
+    return text if plain else f"\033[1;{colour}m{text}\033[0m"
 
 
 def table(
@@ -69,24 +72,25 @@ def table(
 
 def _rich_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Sequence[Column]:
     console = _console()
-    folds = not any(column.spare for column in columns)
-    shown, width = _rich(columns, rows, console)
+    shown = _rich(columns, rows)
+    if not any(column.spare for column in columns):
+        console.print(shown)
+        return columns
+    width = _width(shown, console)
     while width > console.width and any(column.spare for column in columns):
         left_out = max(range(len(columns)), key=lambda place: columns[place].spare)
         kept = [place for place in range(len(columns)) if place != left_out]
         columns = [columns[place] for place in kept]
         rows = [[row[place] for place in kept] for row in rows]
-        shown, width = _rich(columns, rows, console)
-    if not folds:  # what is still too long the terminal breaks, and a copy of it is whole
-        console.width = max(console.width, width)
+        shown = _rich(columns, rows)
+        width = _width(shown, console)
+    # What is still too long the terminal breaks, and a copy of it is whole.
+    console.width = max(console.width, width)
     console.print(shown)
     return columns
 
 
-def _rich(
-    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], console: Any
-) -> tuple[Any, int]:
-    """The table, and the width in which it need not be folded."""
+def _rich(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Any:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -102,8 +106,13 @@ def _rich(
         )
     for row in rows:
         shown.add_row(*map(Text, row))
+    return shown
+
+
+def _width(shown: Any, console: Any) -> int:
+    """The width in which a table need not be folded."""
     boundless = console.options.update(max_width=_BOUNDLESS)
-    return shown, console.measure(shown, options=boundless).maximum
+    return int(console.measure(shown, options=boundless).maximum)
 
 
 def _plain_table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..text import LIMIT, printable
+from ..text import LIMIT, plural, printable
 
 __all__ = ["LIMIT", "amount", "plural", "printable", "shape", "size"]
 
@@ -31,8 +31,3 @@ def _scaled(count: float, units: tuple[str, ...], gap: str) -> str:
 def shape(dims: tuple[int, ...]) -> str:
     """A shape in NumPy's order: ``49152 x 576``."""
     return " x ".join(map(str, dims)) or "scalar"
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 tensor``, ``2 tensors``."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -181,17 +181,18 @@ def _many(
     groups: Sequence[Group], options: dict[str, Any], threads: int | None
 ) -> Iterator[Outcome]:
     """Files in other processes: whatever one does to its process, the others are told of."""
-    from ..blocks.kernels import processors
+    from ..blocks.kernels import at_most_processors  # loads NumPy once for all processes
     from .progress import Progress
     from .workers import each
 
-    used = min(threads or processors(), processors())
+    used = at_most_processors(threads)
     processes = min(used, len(groups))
     work = partial(_examine, options={**options, "threads": used // processes})
-    with Progress("checking", sum(_size(path) for group in groups for path in group)) as progress:
-        for group, outcomes in zip(groups, each(work, groups, _lost, processes), strict=True):
+    sizes = [sum(map(_size, group)) for group in groups]
+    with Progress("checking", sum(sizes)) as progress:
+        for size, outcomes in zip(sizes, each(work, groups, _lost, processes), strict=True):
             yield from outcomes
-            progress.advance(sum(map(_size, group)))
+            progress.advance(size)
 
 
 def _examine(group: Group, options: dict[str, Any]) -> list[Outcome]:

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+_Open = TypeVar("_Open")
 
 
 class AtomicFile:
@@ -34,7 +36,7 @@ class AtomicFile:
         self.path = os.fspath(path)
         self.replace = replace
         self._file: io.BufferedWriter | None = None
-        with self._named():
+        with naming(self.path):
             self.target = resolved(self.path)
             mode = mode_of(self.target)
             self.temporary = self.target.with_name(
@@ -48,27 +50,27 @@ class AtomicFile:
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Append bytes. ValueError after commit or abort."""
-        file = self._opened()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             file.write(data)
 
     def skip(self, count: int) -> None:
         """Leave `count` bytes out: a hole, which reads as zeros."""
-        file = self._opened()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             file.seek(count, os.SEEK_CUR)
 
     def flush(self) -> None:
         """Let others read under the temporary name what was written."""
-        file = self._opened()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             file.flush()
 
     def commit(self) -> None:
         """Flush to the disk and give the file its name."""
-        file = self._opened()
+        file = unfinished(self._file)
         try:
-            with self._named():
+            with naming(self.path):
                 file.flush()
                 os.fsync(file.fileno())
                 file.close()
@@ -91,19 +93,6 @@ class AtomicFile:
             file.close()
         with suppress(OSError):
             self.temporary.unlink()
-
-    def _opened(self) -> io.BufferedWriter:
-        if self._file is None:
-            raise ValueError("the file is finished")
-        return self._file
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Let the system's errors tell the path that the caller knows."""
-        try:
-            yield
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self.path) from error
 
     def __enter__(self) -> Self:
         return self
@@ -138,6 +127,22 @@ def leftovers(path: str | os.PathLike[str]) -> list[Path]:
     return [path for path in found if not _in_use(path)]
 
 
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let the system's errors tell the path that the caller knows."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+
+
+def unfinished(file: _Open | None) -> _Open:
+    """The file that is written; ValueError where there is none any more."""
+    if file is None:
+        raise ValueError("the file is finished")
+    return file
+
+
 def name_it(temporary: Path, target: Path, *, replace: bool) -> None:
     """Rename a whole file; FileExistsError where another has appeared that must stay."""
     if replace:
@@ -148,16 +153,13 @@ def name_it(temporary: Path, target: Path, *, replace: bool) -> None:
         return
     try:
         target.hardlink_to(temporary)  # the one rename that replaces nothing
-    except FileExistsError:
-        reason = f"it has appeared meanwhile; what was written is {temporary.name}"
-        raise FileExistsError(errno.EEXIST, reason, str(target)) from None
-    except OSError:  # no hard links on this file system
-        if target.exists():
+    except OSError as error:
+        if isinstance(error, FileExistsError) or target.exists():
             reason = f"it has appeared meanwhile; what was written is {temporary.name}"
             raise FileExistsError(errno.EEXIST, reason, str(target)) from None
-        temporary.replace(target)
-        return
-    temporary.unlink()
+        temporary.replace(target)  # no hard links on this file system
+    else:
+        temporary.unlink()
 
 
 def lock(descriptor: int) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..container.scan import Scan
 from ..registry import TensorType, types
 from .arrays import Form
+from .metadata import Metadata
 from .source import Source
 
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ class Part:
     scan: Scan
     number: int = 0
     choice: Choice | None = None
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The keys and values of this file alone."""
+        return Metadata(self.source, self.scan)
 
     @property
     def form(self) -> Form:

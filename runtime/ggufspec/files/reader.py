@@ -35,8 +35,8 @@ class File:
         self.parts = tuple(parts)
         self.profile = profile
         first = parts[0]
-        of_set = SET_KEYS if len(parts) > 1 else ()
-        self.metadata = Metadata(first.source, first.scan, of_set)
+        of_set = len(parts) > 1
+        self.metadata = Metadata(first.source, first.scan, SET_KEYS) if of_set else first.metadata
         self.tensors = Tensors(self.parts)
 
     @property
@@ -142,12 +142,12 @@ def open(  # noqa: A001 - the name is the contract
         from ..dialects import find_dialect
 
         find_dialect(dialect)  # before the file is touched
-    part = _load(source, profile, dialect)
+    part = load_part(source, profile, dialect)
     try:
         parts = [part]
-        metadata = Metadata(part.source, part.scan)
-        if set_count(part, metadata) > 1:
-            parts = whole_set(part, metadata, lambda path: _load_named(path, profile, dialect))
+        count = set_count(part)
+        if count > 1:
+            parts = whole_set(part, count, lambda path: _load_named(path, profile, dialect))
             parts = agree(parts, profile=profile)
         return File(parts, profile)
     except BaseException:
@@ -155,7 +155,8 @@ def open(  # noqa: A001 - the name is the contract
         raise
 
 
-def _load(origin: ByteSource, profile: str, dialect: str | None) -> Part:
+def load_part(origin: ByteSource, profile: str, dialect: str | None) -> Part:
+    """One file by itself; GGUFError for what the profile refuses."""
     source = Source(origin)
     try:
         result, choice = scan_as(source.view, profile=profile, dialect=dialect)
@@ -169,7 +170,7 @@ def _load(origin: ByteSource, profile: str, dialect: str | None) -> Part:
 def _load_named(path: Path, profile: str, dialect: str | None) -> Part:
     """Another file of a set: its errors say which one it is."""
     try:
-        return _load(path, profile, dialect)
+        return load_part(path, profile, dialect)
     except GGUFError as error:
         error.message = f"{path}: {error.message}"
         raise

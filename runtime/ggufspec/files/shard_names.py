@@ -9,6 +9,10 @@ from ..generated.shards import DIGITS, NAME_PARTS
 
 _WORDS = {word: f"{{{word}:0{DIGITS}d}}" for word in ("number", "count")}
 _ENDING = "".join(_WORDS.get(part, part) for part in NAME_PARTS)
+_GROUPS = {word: f"(?P<{word}>[0-9]{{{DIGITS}}})" for word in _WORDS}
+_NAME = re.compile(
+    "(?P<prefix>.*)" + "".join(_GROUPS.get(part, re.escape(part)) for part in NAME_PARTS), re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -27,7 +31,5 @@ def shard_name(prefix: str, number: int, count: int) -> str:
 
 def parse_shard_name(name: str) -> ShardName | None:
     """The parts of such a name, None for any other."""
-    words = {word: f"(?P<{word}>[0-9]{{{DIGITS}}})" for word in ("number", "count")}
-    pattern = "".join(words.get(part, re.escape(part)) for part in NAME_PARTS)
-    match = re.fullmatch(f"(?P<prefix>.*){pattern}", name, re.DOTALL)
+    match = _NAME.fullmatch(name)
     return ShardName(match["prefix"], int(match["number"]), int(match["count"])) if match else None

@@ -10,12 +10,14 @@ from pathlib import Path
 from ..errors import GGUFError
 from ..generated.container import ALIGNMENT_KEY
 from ..generated.shards import COUNT_KEY, NUMBER_KEY, RULES, TENSORS_KEY
-from .metadata import Metadata
 from .part import Part
 from .shard_names import ShardName, parse_shard_name, shard_name
 from .tensor import tensor_names
 
 SET_KEYS = frozenset({NUMBER_KEY, COUNT_KEY, TENSORS_KEY})
+
+OWN_KEYS = SET_KEYS | {ALIGNMENT_KEY}
+"""Keys that each file has for itself."""
 
 
 @dataclass(frozen=True)
@@ -52,28 +54,28 @@ def own_name(part: Part) -> ShardName | None:
     return name if name and 1 <= name.number <= name.count else None
 
 
-def set_count(part: Part, metadata: Metadata) -> int:
+def set_count(part: Part) -> int:
     """How many files the set of this one has; 1 for a file of its own."""
-    count = stated_count(part, metadata)
+    count = stated_count(part)
     if isinstance(count, Fault):
         raise count.error()
     return count
 
 
-def stated_count(part: Part, metadata: Metadata) -> int | Fault:
+def stated_count(part: Part) -> int | Fault:
     """The same, or what is wrong with the key that says it."""
-    return _integer(part, metadata, COUNT_KEY) if COUNT_KEY in metadata else 1
+    return _integer(part, COUNT_KEY) if COUNT_KEY in part.metadata else 1
 
 
-def whole_set(part: Part, metadata: Metadata, load: Callable[[Path], Part]) -> list[Part]:
+def whole_set(part: Part, count: int, load: Callable[[Path], Part]) -> list[Part]:
     """All files of the set that `part` is of, in order.
 
-    load: opens another file of it. GGUFError with the rule of any way in which the files do not
-    belong together; what was opened is closed then, but for `part`.
+    count: what `part` says. load: opens another file of it. GGUFError with the rule of any way in
+    which the files do not belong together; what was opened is closed then, but for `part`.
     """
     parts: list[Part] = []
     try:
-        for fault in gather(part, set_count(part, metadata), load, parts):
+        for fault in gather(part, count, load, parts):
             raise fault.error()
         for fault in belonging(parts, len(parts)):
             raise fault.error()
@@ -142,12 +144,11 @@ def belonging(parts: Sequence[Part], count: int) -> Iterator[Fault]:
 
 
 def _keys_belong(part: Part, count: int) -> Iterator[Fault]:
-    metadata = Metadata(part.source, part.scan)
     for key, check, expected in (
         (COUNT_KEY, "shard_count", count),
         (NUMBER_KEY, "shard_number", part.number),
     ):
-        stated = _integer(part, metadata, key)
+        stated = _integer(part, key)
         if isinstance(stated, Fault):
             yield stated
         elif stated != expected:
@@ -162,7 +163,7 @@ def _form_belongs(part: Part, first: Part) -> Iterator[Fault]:
         ("shard_alignment", scan.alignment, other.alignment, ALIGNMENT_KEY),
     ):
         # ggml's splitter copies the key to the first file only and pads the others to the default.
-        stated = not key or key in Metadata(part.source, scan)
+        stated = not key or key in part.metadata
         if stated and value != expected:
             yield Fault(check, part, {"value": value, "expected": expected}, key)
 
@@ -176,8 +177,8 @@ def _tensors_belong(parts: Sequence[Part]) -> Iterator[Fault]:
                 facts = {"tensor": repr(name), "first": first.file}
                 yield Fault("shard_tensors_unique", part, facts, tensor=row)
     for part in parts:
-        metadata = Metadata(part.source, part.scan)
-        stated = _integer(part, metadata, TENSORS_KEY) if TENSORS_KEY in metadata else len(holders)
+        has_key = TENSORS_KEY in part.metadata
+        stated = _integer(part, TENSORS_KEY) if has_key else len(holders)
         if isinstance(stated, Fault):
             yield stated
         elif stated != len(holders):
@@ -185,8 +186,8 @@ def _tensors_belong(parts: Sequence[Part]) -> Iterator[Fault]:
             yield Fault("shard_tensor_count", part, sums, TENSORS_KEY)
 
 
-def _integer(part: Part, metadata: Metadata, key: str) -> int | Fault:
-    value = metadata.get(key, "missing")
+def _integer(part: Part, key: str) -> int | Fault:
+    value = part.metadata.get(key, "missing")
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         return Fault("shard_key", part, {"key": key, "value": f"{value!r:.40}"}, key)
     return value

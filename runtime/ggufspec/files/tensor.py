@@ -151,6 +151,11 @@ class Tensor:
         """The type that `type_id` stands for in the dialect of the file; None if it is unknown."""
         return self.part.kind_of(self.type_id)
 
+    def check_decodes(self) -> None:
+        """GGUFError where the dialect of the file keeps the type from being decoded."""
+        if self.part.choice is not None:
+            check_decodes(self.part.choice, self.type_id, f"tensor {self.name!r}")
+
     @property
     def _row_bytes(self) -> int:
         kind = self.kind
@@ -163,8 +168,7 @@ class Tensor:
         kind = self.kind
         if kind is None:
             raise self._error("known_type", value=self.type_id)
-        if self.part.choice is not None:
-            check_decodes(self.part.choice, self.type_id, f"tensor {self.name!r}")
+        self.check_decodes()
         if not kind.elements:
             raise self._error("live_type", value=kind.name)
         if not self.whole:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from ..generated.metadata import Key
 
+QUANTIZATION_VERSION = 2
+"""ggml's number for the meaning of the block layouts (``general.quantization_version``)."""
+
 _NUMBERS = {"u": "UINT", "i": "INT", "f": "FLOAT"}
 _ARRAY = re.compile(r"ARRAY(?:\[(.*)\])?", re.DOTALL)
 _NUMBER_SEGMENT = re.compile(r"\.[0-9]+(?=\.)")

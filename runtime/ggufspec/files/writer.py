@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ..container.layout import pad_up
 from ..container.scan import ByteOrder
 from ..generated.container import (
     ALIGNMENT_DEFAULT,
@@ -170,7 +171,7 @@ class Writer:
                 "offset": offset,
             }
             yield from encoder.record("tensors", values)
-            offset += plan.nbytes + -plan.nbytes % self.alignment
+            offset = pad_up(offset + plan.nbytes, self.alignment)
 
     def _header_fields(self, counts: Mapping[str, int]) -> dict[str, int]:
         fields: tuple[Field, ...] = self.form.layout.sections[0]
@@ -205,8 +206,7 @@ def planned_size(
     options = {"alignment": alignment, "byte_order": byte_order}
     counter = _Counter()
     writer = Writer("", metadata, plans, output=counter, **options)  # type: ignore[arg-type]
-    data = (plan.nbytes + -plan.nbytes % writer.alignment for plan in plans if plan.nbytes)
-    return writer.front + sum(data)
+    return writer.front + sum(pad_up(plan.nbytes, writer.alignment) for plan in plans)
 
 
 class _Counter:

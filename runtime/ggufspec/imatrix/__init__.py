@@ -7,9 +7,8 @@ from .error import ImatrixError
 from .keys import imatrix_metadata
 from .matrix import Imatrix, Importance
 from .read import read_imatrix
-from .zeros import fixed, zero_blocks
+from .zeros import fixed
 
 __all__ = [
     "Entry", "Imatrix", "ImatrixError", "Importance", "fixed", "imatrix_metadata", "read_imatrix",
-    "zero_blocks",
 ]  # fmt: skip

@@ -10,22 +10,19 @@ from ..registry import find
 from .entry import Floats
 
 
-def zero_blocks(values: Floats, type: str) -> int:  # noqa: A002 - as in ggufspec.quantize
-    """How many blocks of a type have no importance at all.
+def fixed(values: Floats, type: str) -> tuple[Floats, int]:  # noqa: A002 - as in ggufspec.quantize
+    """The importance with ones in blocks of a type that have none, and how many these are.
 
-    values: (row,) or (experts, row). 0 for types whose search takes no importance. ValueError
-    for an unknown type, or a row that no whole blocks fill.
+    values: (row,) or (experts, row); the same array where there are no such blocks, as for types
+    whose search takes no importance. ValueError for an unknown type, or a row that no whole
+    blocks fill.
     """
-    return int(np.count_nonzero(_zero(values, type)))
-
-
-def fixed(values: Floats, type: str) -> Floats:  # noqa: A002
-    """The importance with ones in blocks that have none; the same array where there are none."""
     zero = _zero(values, type)
-    if not zero.any():
-        return values
+    count = int(np.count_nonzero(zero))
+    if not count:
+        return values, 0
     blocks = values.reshape(*zero.shape, values.shape[-1] // zero.shape[-1])
-    return np.where(zero[..., None], np.float32(1), blocks).reshape(values.shape)
+    return np.where(zero[..., None], np.float32(1), blocks).reshape(values.shape), count
 
 
 def _zero(values: Floats, name: str) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .memory import tile_elements
 from .options import Options
-from .origin import sha256_of
+from .origin import Origin, sha256_of
 from .outputs import Output, Work, finish, start
 from .plan import Plan, make_plan
 from .steps import Step
@@ -69,6 +69,9 @@ def carry_out_all(outputs: Sequence[Output], run: Run | None = None) -> list[tup
         output.plan.check()
     plans = [output.plan for output in outputs]
     elements = tile_elements(plans, run.max_memory, run.threads)
+    origin = None
+    if run.resume and plans:
+        origin = Origin(plans[0].source, plans[0].options.imatrix)
     works: list[list[Work]] = []
     try:
         for output in outputs:
@@ -76,7 +79,7 @@ def carry_out_all(outputs: Sequence[Output], run: Run | None = None) -> list[tup
             for number, path in enumerate(output.paths):
                 work = start(
                     output.plan, number, path,
-                    replace=run.replace, resume=run.resume, hashes=run.verify,
+                    origin=origin, replace=run.replace, hashes=run.verify,
                 )  # fmt: skip
                 works[-1].append(work)
         _pass(works, run, elements)
@@ -96,11 +99,12 @@ def _pass(works: list[list[Work]], run: Run, elements: int) -> None:
         run.began(tensor.name)
         needed = [(work, step) for work, step in lane if work.begins(step)]
         _copy(tensor, [work for work, step in needed if not step.changes], elements)
-        _quantize(tensor, [pair for pair in needed if pair[1].changes], run, elements)
-        source = sha256_of(tensor) if needed and run.resume else ""
+        changing = [(work, step) for work, step in needed if step.changes]
+        _quantize(tensor, changing, run, elements)
+        source = sha256_of(tensor) if changing and run.resume else ""
         for work, step in needed:
             work.ends(step, source)
-        if not any(step.changes for _, step in needed):
+        if not changing:
             run.advance(tensor.nbytes)
 
 
@@ -114,7 +118,7 @@ def _quantize(tensor: Tensor, needed: list[tuple[Work, Step]], run: Run, element
     """Decode a tensor once, quantize it once a type, and give it to all who need it."""
     if not needed:
         return
-    from .tensors import Target, pieces, size
+    from .tensors import Target, pieces
 
     targets: dict[str, Target] = {}
     takers: dict[str, list[Work]] = {}
@@ -123,7 +127,7 @@ def _quantize(tensor: Tensor, needed: list[tuple[Work, Step]], run: Run, element
             importance = work.plan.importance(step)
             targets[step.type] = Target(tensor, step.type, importance, work.plan.options)
         takers.setdefault(step.type, []).append(work)
-    share = tensor.nbytes / max(1, size(tensor))
+    share = tensor.nbytes / max(1, needed[0][1].weights)
     told = 0
     for tile, first in pieces(tensor, elements=elements, threads=run.threads):
         for name, target in targets.items():

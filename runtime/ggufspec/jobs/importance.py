@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..text import plural
 from .errors import ConversionError
 from .notes import Note
 
@@ -50,7 +51,6 @@ class Weights:
     values: NDArray[Any] | None
     notes: tuple[Note, ...] = ()
     zero: int = 0  # blocks without any importance
-    fixed: bool = False  # whether those got ones
 
 
 NONE = Weights(None)
@@ -99,18 +99,18 @@ def _check_roots(step: Step, values: NDArray[Any], path: str) -> None:
 
 
 def _with_zeros(step: Step, values: NDArray[Any], notes: list[Note], fix: bool) -> Weights:
-    from ..imatrix import fixed, zero_blocks
+    from ..imatrix import fixed
 
-    count = zero_blocks(values, step.type)
+    ones, count = fixed(values, step.type)
     if count:
-        whole = "1 whole block" if count == 1 else f"{count:,} whole blocks"
+        whole = plural(count, "whole block")
         then = (
             "replaced by ones"
             if fix
             else "what is stored there may be far off; --fix-imatrix replaces them by ones"
         )
         notes.append(Note("zero", step.name, f"{whole} of zero weights; {then}", count))
-    return Weights(fixed(values, step.type) if count and fix else values, tuple(notes), count, fix)
+    return Weights(ones if fix else values, tuple(notes), count)
 
 
 def matrix_notes(options: Options, imatrix: Imatrix | None) -> Iterator[Note]:

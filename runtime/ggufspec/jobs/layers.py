@@ -28,7 +28,9 @@ def renumbered(names: Iterable[str], prune: Sequence[int]) -> tuple[dict[str, st
     """
     kept: dict[str, str] = {}
     numbers: dict[int, int] = {}
+    highest = -1
     seen = set()
+    gone, first = set(prune), min(prune)
     for name in names:
         found = _BLOCK.search(name)
         if found is None:
@@ -40,15 +42,15 @@ def renumbered(names: Iterable[str], prune: Sequence[int]) -> tuple[dict[str, st
             )
         layer = int(found[1])
         seen.add(layer)
-        if layer in prune:
+        if layer in gone:
             continue
         # Gaps in front of the first layer that goes stay as they are.
-        new = layer if layer < min(prune) else max(numbers.values(), default=-1) + 1
-        number = numbers.setdefault(layer, new)
+        number = numbers.setdefault(layer, layer if layer < first else highest + 1)
+        highest = max(highest, number)
         kept[name] = f"{name[: found.start(1)]}{number}{name[found.end(1) :]}"
-    if missing := sorted(set(prune) - seen):
+    if missing := sorted(gone - seen):
         raise ConversionError(
             f"--prune-layers: there is no layer {missing[0]}; the file has {len(seen)} layers",
             "usage",
         )
-    return kept, max(numbers.values(), default=-1) + 1
+    return kept, highest + 1

@@ -7,16 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..files.shards import SET_KEYS
-from ..files.values import Value
+from ..files.values import QUANTIZATION_VERSION, Value
 from ..generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 from ..recipes import FileType, guess
 
 if TYPE_CHECKING:
     from ..files.reader import File
     from .options import Options
-
-QUANTIZATION_VERSION = 2
-"""ggml's number for the meaning of the block layouts (``general.quantization_version``)."""
 
 FIXED_KEY = "quantize.imatrix.fixed_blocks"
 """How many blocks without importance got ones (``--fix-imatrix``); nobody else writes it."""

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..container.layout import pad_up
 from ..files.atomic import AtomicFile
 from ..files.shard_names import shard_name
 from ..files.writer import Writer, planned_size
 from .errors import ConversionError
-from .origin import Origin
 from .resume import Done, PartialFile, identity
 
 if TYPE_CHECKING:
+    from .origin import Origin
     from .plan import FilePlan, Plan
     from .steps import Step
 
@@ -77,30 +78,33 @@ class Work:
             self._hashed.update(data)
 
     def ends(self, step: Step, source: str) -> None:
-        """The current tensor is whole; `source` is the sha256 of what it was made from."""
+        """The current tensor is whole; `source` is the sha256 of what it was changed from."""
         digest = self._hashed.hexdigest() if self._hashed is not None else ""
         if isinstance(self.sink, PartialFile):
+            source = source if step.changes else digest
             done = Done(step.name, step.type, self.offset, step.plan.nbytes, digest, source)
             self.sink.note(done)
         self._ended(step, digest)
 
     def _ended(self, step: Step, digest: str) -> None:
         self.digests.append(digest)
-        self.offset += step.plan.nbytes + -step.plan.nbytes % self.writer.alignment
+        self.offset += pad_up(step.plan.nbytes, self.writer.alignment)
 
 
 def start(
-    plan: Plan, number: int, path: Path, *, replace: bool, resume: bool, hashes: bool
+    plan: Plan, number: int, path: Path, *, origin: Origin | None, replace: bool, hashes: bool
 ) -> Work:
-    """Start file ``number``, from 0, of a plan, or go on with what there is of it."""
+    """Start file ``number``, from 0, of a plan; with an origin, go on with what there is of it."""
     file = plan.files[number]
     sink: AtomicFile | PartialFile
-    if resume:
-        origin = Origin(plan.source, [step.tensor for step in file.steps])
+    if origin is not None:
         front = planned_size(
             file.metadata, [], alignment=file.alignment, byte_order=file.byte_order
         )
-        sink = PartialFile(path, identity(plan, number), origin, front=front, replace=replace)
+        sink = PartialFile(
+            path, identity(plan, number, origin), origin, [step.tensor for step in file.steps],
+            front=front, replace=replace,
+        )  # fmt: skip
     else:
         sink = AtomicFile(path, replace=replace)
     plans = [step.plan for step in file.steps]
@@ -108,7 +112,7 @@ def start(
         path, file.metadata, plans, alignment=file.alignment, byte_order=file.byte_order,
         output=sink,
     )  # fmt: skip
-    return Work(plan, file, sink, writer, resume or hashes, writer.front)
+    return Work(plan, file, sink, writer, hashes or origin is not None, writer.front)
 
 
 def finish(works: list[Work]) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from ..files.values import Value, array_element
 from ..generated.container import CURRENT_VERSION, LAYOUTS
 from ..recipes import pattern_of
-from ..registry import types
 from .errors import ConversionError
+from .steps import makeable
 
 _LONGEST = 127
 """Bytes of a key or a string that llama-quantize takes at most."""
@@ -60,13 +60,10 @@ def parse_tensor_type(text: str) -> tuple[str, str]:
 
 def parse_type(name: str) -> str:
     """The type of that name, in any case, that a tensor can be made."""
-    from ..generated.quantizers import QUANTIZERS
-
-    known = [kind for kind in QUANTIZERS if types[kind].status == "live"]
-    if name.upper() not in known:
+    if name.upper() not in makeable():
         raise ConversionError(
             f"no tensor can be made {name!r}", "usage",
-            hint=f"there are {', '.join(known)}", file="",
+            hint=f"there are {', '.join(makeable())}", file="",
         )  # fmt: skip
     return name.upper()
 

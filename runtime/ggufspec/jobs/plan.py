@@ -11,6 +11,8 @@ from ..files.values import Value
 from ..files.writer import planned_size
 from ..recipes import FileType, file_type, model_facts, visiting_order
 from ..recipes import plan as decide
+from ..recipes.names import is_offered
+from ..text import plural
 from .errors import ConversionError
 from .importance import load_imatrix, matrix_notes, weights_of
 from .layers import renumbered
@@ -98,8 +100,7 @@ class Plan:
             return
         first = self.problems[0]
         more = len({problem.tensor for problem in self.problems}) - 1
-        many = f"{more:,} more {'tensor' if more == 1 else 'tensors'}"
-        others = f"; the same goes for {many}" if more else ""
+        others = f"; the same goes for {plural(more, 'more tensor')}" if more else ""
         raise ConversionError(first.message + others, first.kind, hint=first.hint)
 
 
@@ -109,7 +110,7 @@ def offered(name: str) -> FileType:
         kind = file_type(name)
     except ValueError as error:
         raise ConversionError(str(error), "usage", file="") from None
-    if kind.status not in ("offered", "copy"):
+    if not is_offered(kind):
         raise ConversionError(f"no {kind.name} file can be made: {kind.status}", "usage", file="")
     return kind
 
@@ -136,7 +137,7 @@ def make_plan(
     for step in steps:
         weights = weights_of(step, used, fix=options.fix_imatrix)
         notes += weights.notes
-        fixed += weights.zero if weights.fixed else 0
+        fixed += weights.zero if options.fix_imatrix else 0
         problems += problems_of(step, kind, options, weights, has_matrix=used is not None)
     problems += clashes(steps)
     notes += kept(kind, steps)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import GGUFError
-from ..files.dialects import check_decodes
 from ..registry import types
 from .errors import Kind
 from .notes import Note
+from .steps import makeable
 
 if TYPE_CHECKING:
     from ..files.tensor import Tensor
     from ..recipes import FileType
+    from ..registry import TensorType
     from .importance import Weights
     from .options import Options
     from .steps import Step
@@ -75,14 +76,13 @@ def _unsupported(step: Step, kind: FileType) -> Iterator[Problem]:
 
     tensor = step.tensor
     if step.type not in QUANTIZERS:
-        known = ", ".join(name for name in QUANTIZERS if types[name].status == "live")
         yield Problem(
             "unsupported", step.name,
             f"{kind.name} makes tensor {step.name!r} {step.type}, which comes with a later version",
-            f"now there are {known}",
+            f"now there are {', '.join(makeable())}",
         )  # fmt: skip
     own = tensor.kind
-    if own is None or not _decodes(tensor) or (own.plain and own.name not in _FLOATS):
+    if own is None or not _decodes(tensor, own) or (own.plain and own.name not in _FLOATS):
         yield Problem(
             "unsupported", step.name,
             f"tensor {step.name!r} has type {tensor.type}, which cannot be converted",
@@ -94,15 +94,13 @@ def _unsupported(step: Step, kind: FileType) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _decodes(tensor: Tensor) -> bool:
+def _decodes(tensor: Tensor, kind: TensorType) -> bool:
     """Whether the layout of the tensor's type is known, and no other dialect contests it."""
-    choice = tensor.part.choice
-    if choice is not None:
-        try:
-            check_decodes(choice, tensor.type_id, tensor.name)
-        except GGUFError:
-            return False
-    return tensor.kind is not None and bool(tensor.kind.elements)
+    try:
+        tensor.check_decodes()
+    except GGUFError:
+        return False
+    return bool(kind.elements)
 
 
 def clashes(steps: Iterable[Step]) -> Iterator[Problem]:

@@ -17,8 +17,9 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +29,19 @@ from ..files.atomic import (
     lock,
     mode_of,
     name_it,
+    naming,
     open_regular,
     resolved,
     stands_for,
     sync_folder,
+    unfinished,
 )
 from ..generated import SPEC_VERSION
 from .errors import ConversionError
 
 if TYPE_CHECKING:
     from ..files.encode import Piece
-    from ..files.reader import File
+    from ..files.tensor import Tensor
     from .origin import Origin
     from .plan import Plan
 
@@ -77,20 +80,17 @@ class Done:
         )
 
 
-def identity(plan: Plan, number: int) -> dict[str, Any]:
+def identity(plan: Plan, number: int, origin: Origin) -> dict[str, Any]:
     """What file ``number`` of a plan's output depends on."""
-    options = plan.options
     return {
         "partial_format": _FORMAT,
         "ggufspec": __version__,
         "spec": SPEC_VERSION,
         "file_type": plan.file_type.name,
         "file": [number + 1, len(plan.files)],
-        "options": json.loads(json.dumps(options.record())),
+        "options": json.loads(json.dumps(plan.options.record())),
         "size": plan.files[number].size,
-        "input": _input(plan.source),
-        "dialect": plan.source.dialect,
-        "imatrix": _sha256(Path(options.imatrix)) if options.imatrix is not None else None,
+        **origin.facts,
     }
 
 
@@ -118,8 +118,9 @@ class PartialFile:
     ``done`` holds the tensors that need no work any more. ConversionError where what lies there
     is not ours or comes from other work, or another process is at it.
 
-    made_from: has to be the same as in the interrupted run. front: bytes at the beginning that a
-    file of ours has to share, before anything is cut off.
+    made_from: has to be the same as in the interrupted run. tensors: those of the source, in the
+    order of the output. front: bytes at the beginning that a file of ours has to share, before
+    anything is cut off.
     """
 
     def __init__(
@@ -127,6 +128,7 @@ class PartialFile:
         path: str | os.PathLike[str],
         made_from: Mapping[str, Any],
         origin: Origin,
+        tensors: Sequence[Tensor],
         *,
         front: int,
         replace: bool,
@@ -139,11 +141,12 @@ class PartialFile:
         self._state = state_path(path)
         self._made_from = dict(made_from)
         self._origin = origin
+        self._tensors = tensors
         self._front = front
         self._position = self._kept = 0
         self._cut = False
         self._noted = time.monotonic()
-        with self._named():
+        with naming(self.path):
             self._file: io.BufferedRandom | None = _opened(self.temporary)
         try:
             self._begin()
@@ -153,8 +156,8 @@ class PartialFile:
 
     def write(self, data: Piece) -> None:
         """Append bytes; where they are there already, they have to be the same."""
-        file = self._open()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             known = min(len(data), max(0, self._kept - self._position))
             if known and file.read(known) != bytes(data[:known]):
                 raise _foreign(self.temporary, "it starts with other bytes")
@@ -167,7 +170,7 @@ class PartialFile:
     def skip(self, count: int) -> None:
         """Pass over bytes that are there already."""
         self._position += count
-        self._open().seek(self._position)
+        unfinished(self._file).seek(self._position)
 
     def note(self, tensor: Done) -> None:
         """A tensor is whole."""
@@ -177,15 +180,15 @@ class PartialFile:
 
     def flush(self) -> None:
         """Let others read what was written."""
-        file = self._open()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             self._trim()
             file.flush()
 
     def commit(self) -> None:
         """Give the file its name, and forget how it came about."""
-        file = self._open()
-        with self._named():
+        file = unfinished(self._file)
+        with naming(self.path):
             self._trim()
             self._save()
             os.fsync(file.fileno())
@@ -209,12 +212,12 @@ class PartialFile:
             file.close()
 
     def _begin(self) -> None:
-        descriptor = self._open().fileno()
+        descriptor = unfinished(self._file).fileno()
         if not lock(descriptor) or not stands_for(descriptor, self.temporary):
             raise ConversionError(
                 "another process is writing it", "usage", file=str(self.temporary)
             )
-        with self._named():
+        with naming(self.path):
             mode = mode_of(self.target)
             if mode is not None and not self.replace:
                 raise ConversionError("the output exists", "usage", file=self.path)
@@ -226,7 +229,7 @@ class PartialFile:
 
     def _take_up(self) -> None:
         """Believe as much of what lies there as its bytes confirm; the rest will be cut off."""
-        file, state = self._open(), _read_state(self._state)
+        file, state = unfinished(self._file), _read_state(self._state)
         size = os.fstat(file.fileno()).st_size
         if not size:
             return
@@ -247,25 +250,25 @@ class PartialFile:
             end = tensor.offset + tensor.nbytes
             if tensor.offset < self._kept or end > self._made_from["size"]:
                 raise _not_ours(self._state, f"tensor {tensor.name!r} cannot lie where it says")
-            if end > size or _hash(self._open(), tensor) != tensor.sha256:
+            if end > size or _hash(unfinished(self._file), tensor) != tensor.sha256:
                 break
             self.done.append(tensor)
             self._kept = end
 
     def _compare_source(self) -> None:
-        for number, tensor in enumerate(self.done):
-            if tensor.source != self._origin.sha256(number):
+        for done, tensor in zip_longest(self.done, self._tensors[: len(self.done)]):
+            if done.source != (self._origin.sha256(tensor) if tensor else ""):
                 raise _foreign(self.temporary, _difference("input", None, None))
 
     def _trim(self) -> None:
         """Cut off what nobody confirmed; not sooner than the beginning was found to be ours."""
         if not self._cut:
-            self._open().truncate(max(self._position, self._kept))
+            unfinished(self._file).truncate(max(self._position, self._kept))
             self._cut = True
 
     def _save(self) -> None:
         """Note what is done, the data first."""
-        self._open().flush()
+        unfinished(self._file).flush()
         state = {
             **self._made_from,
             "stamps": self._origin.stamps,
@@ -279,19 +282,6 @@ class PartialFile:
             os.fsync(file.fileno())  # without it, what is there after a power cut is not ours
         fresh.replace(self._state)
         self._noted = time.monotonic()
-
-    def _open(self) -> io.BufferedRandom:
-        if self._file is None:
-            raise ValueError("the file is finished")
-        return self._file
-
-    @contextlib.contextmanager
-    def _named(self) -> Any:
-        """Let the system's errors tell the path that the caller knows."""
-        try:
-            yield
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self.path) from error
 
 
 def _opened(path: Path) -> io.BufferedRandom:
@@ -349,27 +339,6 @@ def _hash(file: io.BufferedRandom, tensor: Done) -> str:
         hashed.update(data)
         left -= len(data)
     return hashed.hexdigest()
-
-
-def _sha256(path: Path) -> str:
-    hashed = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(_CHUNK):
-            hashed.update(data)
-    return hashed.hexdigest()
-
-
-def _input(source: File) -> list[dict[str, Any]]:
-    """What tells one input from another without its data, which `Origin` knows."""
-    return [
-        {
-            "size": part.source.size,
-            "sha256_before_data": hashlib.sha256(
-                part.source.view[: part.scan.data_offset]
-            ).hexdigest(),
-        }
-        for part in source.parts
-    ]
 
 
 def _difference(name: str, old: Any, new: Any) -> str:

@@ -8,10 +8,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from ..files.plans import TensorPlan
+from ..registry import types
 
 if TYPE_CHECKING:
     from ..files.tensor import Tensor
     from ..recipes import Decision
+
+
+def makeable() -> tuple[str, ...]:
+    """The types that a tensor can be made."""
+    from ..generated.quantizers import QUANTIZERS
+
+    return tuple(name for name in QUANTIZERS if types[name].status == "live")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -95,8 +94,3 @@ def pieces(tensor: Tensor, *, elements: int, threads: int | None) -> Iterator[tu
     for tile in tiles(tensor, elements=elements, threads=threads):
         yield tile, first
         first += tile.size
-
-
-def size(tensor: Tensor) -> int:
-    """Elements of a tensor."""
-    return prod(tensor.shape)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..container.dialects import scan_as
-from ..files.part import Part
-from ..files.reader import File
-from ..files.source import Source
+from ..files.reader import File, load_part
 from .compare import Pair, Sums, measure
 from .errors import ConversionError
+from .origin import sha256_of
 
 if TYPE_CHECKING:
-    from ..files.tensor import Tensor
     from .steps import Step
 
 
@@ -46,7 +42,7 @@ def verify_file(
     with _open(path, steps) as file:
         for step, digest in zip(steps, digests, strict=True):
             tensor = file.tensors[step.name]
-            if _sha256(tensor) != digest:
+            if sha256_of(tensor) != digest:
                 raise _failed(step, "what the file holds is not what was written")
             if not step.changes:
                 advance(step.tensor.nbytes)
@@ -62,23 +58,7 @@ def verify_file(
 def _open(path: Path, steps: Sequence[Step]) -> File:
     """The file by itself, even where it is of a set and has not its name in it yet."""
     choice = steps[0].tensor.part.choice if steps else None
-    source = Source(path)
-    try:
-        scan, choice = scan_as(
-            source.view, profile="lenient", dialect=choice.dialect.name if choice else None
-        )
-        scan.raise_error()
-    except BaseException:
-        source.close()
-        raise
-    return File([Part(source, scan, choice=choice)])
-
-
-def _sha256(tensor: Tensor) -> str:
-    hashed = hashlib.sha256()
-    for chunk in tensor.chunks():
-        hashed.update(chunk)
-    return hashed.hexdigest()
+    return File([load_part(path, "lenient", choice.dialect.name if choice else None)])
 
 
 def _failed(step: Step, reason: str) -> ConversionError:

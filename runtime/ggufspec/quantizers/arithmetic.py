@@ -71,6 +71,21 @@ def first_largest(x: Floats) -> Floats:
     return choose((found != 0) & ~np.isnan(found), found, 0)
 
 
+def odd_scale_codes(scales: Floats, top: int) -> tuple[Floats, Ints, NDArray[np.bool_]]:
+    """Codes 0..top of scales (rows, n), of which d * (2 * code + 1) is kept, behind each row's d.
+
+    d is the largest scale divided by the largest multiple; a NaN gives way to what comes after
+    it. Last which rows have a scale other than 0: the others' codes are 0.
+    """
+    most = np.zeros(len(scales), np.float32)
+    for scale in scales.T:
+        most = choose(most > scale, most, scale)
+    some = most != 0
+    d = ratio(most, np.float32(2 * top + 1))
+    steps = np.float32(0.5) * (ratio(ONE, d)[:, None] * scales - ONE)
+    return d, np.where(some[:, None], np.clip(nearest(steps), 0, top), 0), some
+
+
 def half_up_ue4m3(v: Floats) -> NDArray[np.uint8]:
     """Unsigned E4M3 (bias 7) of at most 448: 3 bits of mantissa, rounded by the fourth alone."""
     v = np.clip(v, np.float32(0), np.float32(448))

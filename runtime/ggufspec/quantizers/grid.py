@@ -13,7 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .affine import positive_search
-from .arithmetic import ONE, Codes, Floats, Ints, choose, nearest, ratio, running_sum
+from .arithmetic import (
+    ONE,
+    Codes,
+    Floats,
+    Ints,
+    choose,
+    nearest,
+    odd_scale_codes,
+    ratio,
+    running_sum,
+)
 from .constants import GridSearch, MeanOver
 from .neighbours import neighbours
 from .weights import columns, weigh
@@ -175,13 +185,8 @@ def _codes(
 ) -> Codes:
     """Codes for the scales (blocks * sub_blocks,), and everything in the order of storage."""
     scales = scale.reshape(-1, c.sub_blocks)
-    most = np.zeros(len(scales), np.float32)
-    for one in scales.T:
-        most = choose(most > one, most, one)
-    none = most == 0
-    cleared = none[:, None] & (not c.keep_scaleless)
-    d = ratio(most, np.float32(2 * c.scale_top + 1))
-    code = nearest(np.float32(0.5) * (ratio(ONE, d)[:, None] * scales - ONE))
+    d, code, some = odd_scale_codes(scales, c.scale_top)
+    cleared = ~some[:, None] & (not c.keep_scaleless)
     row = np.where(cleared, 0, row.T.reshape(len(scales), -1))
     signs = np.where(cleared, 0, signs.T.reshape(len(scales), -1))
     if c.shifted_bits:
@@ -191,7 +196,7 @@ def _codes(
         signs = _closed(signs, gaps).astype(np.uint8)
     return {
         "scale": (d * np.float32(c.fudge)).astype(np.float16),
-        "sub_scale": np.where(none[:, None], 0, np.clip(code, 0, c.scale_top)).astype(np.uint8),
+        "sub_scale": code.astype(np.uint8),
         "row": row.astype(np.uint16),
         "signs": (signs & (0x7F if c.even_signs else 0xFF)).astype(np.uint8),
     }

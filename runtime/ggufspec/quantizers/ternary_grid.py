@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..generated.numpy import tables
-from .arithmetic import ONE, Codes, Floats, Ints, choose, nearest, ratio, running_sum
+from .arithmetic import Codes, Floats, Ints, choose, odd_scale_codes, ratio, running_sum
 from .constants import TernaryGrid
 from .neighbours import Neighbours, neighbours
 from .weights import columns, weigh
@@ -52,11 +52,7 @@ def ternary_grid(x: Floats, importance: Floats | None, c: TernaryGrid) -> Codes:
     w = weigh(x, importance, c.weights, c.length, elements, c.mean_over, c.mean_times)
     fit = _fit(subs, w, c)
     scales = fit.scale.reshape(-1, c.sub_blocks)
-    most = _largest(scales)
-    some = most != 0
-    d = ratio(most, np.float32(2 * c.scale_top + 1))
-    steps = np.float32(0.5) * (ratio(ONE, d)[:, None] * scales - ONE)
-    code = np.where(some[:, None], np.clip(nearest(steps), 0, c.scale_top), 0)
+    d, code, some = odd_scale_codes(scales, c.scale_top)
     if c.fit == "block":
         odd = (2 * code + 1).astype(np.float32).reshape(-1)
         q = _picked(fit.values, fit.level) * odd
@@ -280,11 +276,3 @@ def _picked(values: Floats, level: Ints) -> Floats:
 def _sums(x: Floats, w: Floats, q: Floats) -> tuple[Floats, Floats]:
     """The sums whose quotient is the scale of least weighted squares of each column."""
     return running_sum(w * q * x), running_sum(w * q * q)
-
-
-def _largest(scales: Floats) -> Floats:
-    """The largest in each row; a NaN gives way to what comes after it."""
-    most = np.zeros(len(scales), np.float32)
-    for scale in scales.T:
-        most = choose(most > scale, most, scale)
-    return most

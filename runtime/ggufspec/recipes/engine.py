@@ -24,7 +24,7 @@ from ..generated.recipes import (
 from ..registry import find, types
 from .conditions import Case, first, holds, whole_rows
 from .facts import ModelFacts
-from .names import file_type, layer, visiting_order
+from .names import file_type, is_offered, layer, visiting_order
 from .patterns import Pattern, pattern_of
 
 _OTHER = "other"
@@ -74,7 +74,6 @@ def plan(
     token_embedding_type: str | None = None,
     overrides: Iterable[tuple[str, str]] = (),
     leave_output: bool = False,
-    allow_fallback: bool = True,
     copy: bool = False,
     keep_order: bool = False,
 ) -> list[Decision]:
@@ -86,8 +85,8 @@ def plan(
     --keep-split does.
 
     Raises ValueError for an unknown file type, type or pattern, and, naming the tensor: where a
-    row fits neither its type nor a replacement (or, without ``allow_fallback``, not its type),
-    and where a model with experts has no valid layer number in a name that must have one.
+    row fits neither its type nor a replacement, and where a model with experts has no valid layer
+    number in a name that must have one.
     """
     kind = _offered(file_type)
     flags = {"copy": copy or kind.status == "copy", "leave-output-tensor": leave_output}
@@ -99,10 +98,7 @@ def plan(
     )
     flagged = frozenset(name for name, is_set in flags.items() if is_set)
     base = Case(kind, model, flagged, has_imatrix, tied=False)
-    decisions = _decisions(base, list(tensors), given, keep_order)
-    if not allow_fallback:
-        _refuse_fallback(decisions)
-    return decisions
+    return _decisions(base, list(tensors), given, keep_order)
 
 
 def _decisions(
@@ -203,16 +199,9 @@ def _misfit(case: Case, type_: str) -> str:
     return f"{case.shape[0]} are not whole blocks of {type_} ({types[type_].elements})"
 
 
-def _refuse_fallback(decisions: Sequence[Decision]) -> None:
-    misfits = [decision for decision in decisions if decision.fallback_from]
-    if misfits:
-        more = f" (and {len(misfits) - 1} more)" if len(misfits) > 1 else ""
-        raise ValueError(f"{misfits[0].name}: {misfits[0].reason}{more}")
-
-
 def _offered(name: str | int) -> FileType:
     kind = file_type(name)
-    if kind.status not in ("offered", "copy"):
+    if not is_offered(kind):
         raise ValueError(f"file type {kind.name} cannot be made: {kind.status}")
     return kind
 

@@ -20,7 +20,7 @@ def file_type(name: str | int) -> FileType:
     for kind in FILE_TYPES:
         if wanted in (kind.name, kind.alias or kind.name, str(kind.id)):
             return kind
-    offered = [kind for kind in FILE_TYPES if kind.status in ("offered", "copy")]
+    offered = [kind for kind in FILE_TYPES if is_offered(kind)]
     known = ", ".join(
         f"{kind.name} ({kind.alias})" if kind.alias else kind.name for kind in offered
     )
@@ -28,6 +28,11 @@ def file_type(name: str | int) -> FileType:
     near = " or ".join(get_close_matches(wanted, names, 2, 0.7))
     meant = f" did you mean {near}?" if near else ""
     raise ValueError(f"unknown file type {name!r};{meant} known: {known}")
+
+
+def is_offered(kind: FileType) -> bool:
+    """Whether files of this type can be made."""
+    return kind.status in ("offered", "copy")
 
 
 def display_name(number: int) -> str:

@@ -7,9 +7,9 @@ there is a match is asked for, so that greedy and lazy are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 _MOST_STEPS = 100_000
 """Rounds of repeats that a name is worth; names of models take some hundreds."""
@@ -31,13 +31,9 @@ class _Name:
     """A name of which every byte is a character, and the places of each."""
 
     text: str
-    places: dict[str, int] = field(default_factory=dict)
+    places: Mapping[str, int]
     found: dict[object, int] = field(default_factory=dict)
     steps: int = 0
-
-    def __post_init__(self) -> None:
-        for place, char in enumerate(self.text):
-            self.places[char] = self.places.get(char, 0) | 1 << place
 
     def where(self, holds: Holds) -> int:
         """The places of characters that are meant."""
@@ -68,7 +64,7 @@ class Pattern:
         """Whether it is found anywhere in a name; ValueError where that takes too long."""
         text = _bytes(name)
         try:
-            return bool(self.element(_Name(text), (2 << len(text)) - 1))
+            return bool(self.element(_Name(text, _places(text)), (2 << len(text)) - 1))
         except ValueError as error:
             raise ValueError(f"{self.pattern!r:.80}: {error}") from None
 
@@ -81,6 +77,14 @@ def pattern_of(text: str) -> Pattern:
     if parser.left:
         raise ValueError("a ) without its (")
     return Pattern(text, element)
+
+
+@lru_cache(maxsize=1)  # recipes look for all patterns in a name before the next one
+def _places(text: str) -> Mapping[str, int]:
+    places: dict[str, int] = {}
+    for place, char in enumerate(text):
+        places[char] = places.get(char, 0) | 1 << place
+    return places
 
 
 def _bytes(text: str) -> str:

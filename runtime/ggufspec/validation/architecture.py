@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..files.values import QUANTIZATION_VERSION
 from ..generated.architectures import (
     ARCHITECTURES,
     EXCEPT,
@@ -17,6 +18,7 @@ from ..generated.architectures import (
     Formula,
 )
 from ..generated.recipes import FALLBACK, FILE_TYPES, GUESS, LAYERS
+from .model import dims_text
 
 if TYPE_CHECKING:
     from ..generated.architectures import Architecture, Relation, Shape
@@ -29,7 +31,6 @@ Numbers = Mapping[str, "int | list[int] | None"]
 _BLOCK = re.compile(r"blk\.(0|[1-9][0-9]{0,8})\.(.+)", re.ASCII)
 _MOST_BLOCKS = 512
 _MOST_BYTES = (1 << 63) - 1
-_QUANTIZATION_VERSION = 2
 _ALSO = {"MXFP4_MOE": ("Q8_0",), "NVFP4": ("NVFP4",)}  # types that a file type is made of, too
 
 
@@ -175,11 +176,12 @@ def _check_cache(model: Model, found: Collector, numbers: Numbers) -> None:
     if not context or not blocks or blocks > _MOST_BLOCKS:
         return
     rows = 0
-    for block in _blocks(numbers):
+    each = _blocks(numbers)
+    for block in each:
         heads = _number("head_count_kv", numbers, block) or 0
         lengths = [_number(name, numbers, block) or 0 for name in ("key_length", "value_length")]
         rows += heads * sum(lengths)
-    size = 2 * context * rows * (blocks if len(_blocks(numbers)) == 1 else 1)
+    size = 2 * context * rows * (blocks if len(each) == 1 else 1)
     if size > _MOST_BYTES:
         place = model.place(f"{model.architecture}.context_length")
         found.add("GG1111", **place, context=context, bytes=size)
@@ -233,17 +235,19 @@ def _check_tensors(
         pattern, block = _pattern(name)
         shape = architecture.tensors.get(pattern)
         at = (block or 0) if varied else 0
-        if shape is None or (shape.when and evaluate(shape.when, numbers, at) == 0):
+        if shape and (pattern, at) not in asked:
+            there = not shape.when or evaluate(shape.when, numbers, at) != 0
+            asked[pattern, at] = _dims(shape, numbers, at) if there else None
+        dims = asked.get((pattern, at))
+        if dims is None:
             strange += [name] if architecture.closed and not _is_scale(name) else []
             continue
         part, row = model.tensors.place(name)
         columns = part.scan.tensors
-        if (pattern, at) not in asked:
-            asked[pattern, at] = _dims(shape, numbers, at)
-        if not _fits(columns.dims_of(row), asked[pattern, at]):
+        if not _fits(columns.dims_of(row), dims):
             shapes.setdefault(pattern, _Fault(name)).count += 1
         kind = part.kind_of(columns.type[row])
-        if kind and (kind.name in NEVER or (len(shape.dims) == 1 and kind.name not in VECTORS)):
+        if kind and (kind.name in NEVER or (len(dims) == 1 and kind.name not in VECTORS)):
             types.setdefault(pattern, _Fault(name)).count += 1
     for pattern, fault in shapes.items():
         shape = architecture.tensors[pattern]
@@ -252,8 +256,8 @@ def _check_tensors(
             "GG1106",
             **model.tensor_place(fault.tensor, "dims"),
             tensor=fault.tensor,
-            dims=_text(model.tensors[fault.tensor].shape[::-1]),
-            expected=_text(_dims(shape, numbers, block)),
+            dims=dims_text(model.tensors[fault.tensor].shape[::-1]),
+            expected=dims_text(_dims(shape, numbers, block)),
             formula=", ".join("any" if dim is None else dim.text for dim in shape.dims),
             count=fault.count,
         )
@@ -275,17 +279,12 @@ def _dims(shape: Shape, numbers: Numbers, block: int) -> tuple[int | None, ...]:
     return tuple(None if dim is None else evaluate(dim, numbers, block) for dim in shape.dims)
 
 
-def _fits(dims: tuple[int, ...], asked: tuple[int | None, ...] | None) -> bool:
+def _fits(dims: tuple[int, ...], asked: tuple[int | None, ...]) -> bool:
     """Dimensions of 1 at the end do not count."""
-    asked = asked or ()
     most = max(len(dims), len(asked))
     padded = (*dims, *[1] * (most - len(dims)))
     wanted = (*asked, *[1] * (most - len(asked)))
     return all(want is None or want == dim for dim, want in zip(padded, wanted, strict=True))
-
-
-def _text(dims: tuple[int | None, ...]) -> str:
-    return ", ".join("any" if dim is None else str(dim) for dim in dims)
 
 
 def _check_missing(
@@ -350,7 +349,7 @@ def _matrix_types(model: Model) -> set[str]:
 def _check_quantization_version(model: Model, found: Collector) -> None:
     key = "general.quantization_version"
     value = model.value(key)
-    if not isinstance(value, int) or value == _QUANTIZATION_VERSION:
+    if not isinstance(value, int) or value == QUANTIZATION_VERSION:
         return
     kinds = {
         part.kind_of(number) for part in model.file.parts for number in set(part.scan.tensors.type)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import checks
-from ..blocks.kernels import processors
+from ..blocks.kernels import at_most_processors
 from .model import undecodable
 from .runs import STEP, Run, find_runs, whole_steps
 
@@ -103,7 +103,7 @@ def check(model: Model, found: Collector) -> None:
     for why, count in left_out.items():
         found.add("GG0902", checks=f"data of {count} tensor{'s' * (count != 1)}", why=why)
     seen = _Seen()
-    threads = min(model.threads or processors(), processors())
+    threads = at_most_processors(model.threads)
     for chunk, part in _looked_at(_jobs(tensors), threads):
         seen.steps += part.steps
         for key, count in part.counts.items():
@@ -202,11 +202,11 @@ def _count(chunk: _Chunk, part: checks.Part, data: Bytes, seen: _Seen) -> None:
 
 def _units_before(chunk: _Chunk, part: checks.Part) -> int:
     """Blocks, or rows, of the tensor in front of the chunk."""
-    stored, kind = chunk.stored, chunk.stored.kind
+    stored = chunk.stored
     if part == "tensor":
         return 0
-    if part == "block" and kind.info.row_prefix:
-        return chunk.first * ((stored.unit - kind.info.row_prefix) // kind.bytes)
+    if part == "block" and stored.kind.info.row_prefix:
+        return chunk.first * _blocks_of_row(stored)
     return chunk.first
 
 
@@ -252,8 +252,9 @@ def _tell_runs(model: Model, stored: _Stored, seen: _Seen, found: Collector) -> 
         else:
             found.add("GG1506", **place, tensor=tensor.name, bytes=size)
         return
-    rows = [span for run in zeros if (span := _whole_rows(stored, run))]
-    broken = [run for run in zeros if not _whole_rows(stored, run)]
+    spans = [_whole_rows(stored, run) for run in zeros]
+    rows = [span for span in spans if span]
+    broken = [run for run, span in zip(zeros, spans, strict=True) if not span]
     if broken:
         found.add("GG1504", **model.data_place(tensor, broken[0].start), **_told(stored, broken))
     if ones:

@@ -17,10 +17,11 @@ from ..text import printable
 ROOM_OF_RULE = 100
 """Findings of one rule that are kept, so that it does not take the room of all others."""
 
+ALL_SHOWN = CONTAINER_RULES[RULE_OF["all_shown"]].id
+"""The rule that tells how many findings are left out."""
+
 _SHOWN = 80  # characters of one text in a message
 _FEW = 5  # items of one list in a message
-
-_MORE = CONTAINER_RULES[RULE_OF["all_shown"]].id
 
 
 class Collector:
@@ -100,7 +101,7 @@ class Collector:
         errors = self._left_out["error"]
         others = sum(self._left_out.values()) - errors
         if errors or others:
-            rule = RULES[_MORE]
+            rule = RULES[ALL_SHOWN]
             message = rule.message.format(errors=errors, others=others)
             severity: Severity = "error" if errors else "info"
             yield Finding(rule.id, severity, None, "", message, rule.hint)
@@ -112,7 +113,7 @@ def ordered(findings: Iterable[Finding], files: Sequence[str]) -> list[Finding]:
 
     def place(finding: Finding) -> tuple[bool, int, bool, int, str]:
         offset, rule = finding.offset, finding.rule
-        return rule == _MORE, number.get(finding.file, 0), offset is None, offset or 0, rule
+        return rule == ALL_SHOWN, number.get(finding.file, 0), offset is None, offset or 0, rule
 
     return sorted(findings, key=place)
 

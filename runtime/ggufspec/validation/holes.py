@@ -10,6 +10,7 @@ from ..generated.container import RULE_OF
 from ..generated.container import RULES as CONTAINER_RULES
 from ..generated.rules import RULES
 from ..report import Finding, Severity
+from .findings import ALL_SHOWN
 
 LIMIT = max(RULES["GG0903"].limits.values())
 """Bytes of holes that nobody minds: zeros that a copy has left out."""
@@ -17,7 +18,6 @@ LIMIT = max(RULES["GG0903"].limits.values())
 _MOST = 100_000  # holes that are counted
 _BOUNDS = {CONTAINER_RULES[RULE_OF[check]].id for check in ("fits", "count_fits")}
 """Rules that compare with the end of what was looked at."""
-_MORE = CONTAINER_RULES[RULE_OF["all_shown"]].id
 
 
 class Holes(NamedTuple):
@@ -45,7 +45,7 @@ def in_metadata(holes: Holes, found: Collection[Finding]) -> tuple[Finding, ...]
 
     That is so if it ended there, and not at something else that is wrong.
     """
-    if not any(finding.rule in {*_BOUNDS, _MORE} for finding in found):
+    if not any(finding.rule in {*_BOUNDS, ALL_SHOWN} for finding in found):
         return tuple(found)
     beyond = _finding("GG0903", "error", holes.passed, "metadata", LIMIT)
     return (*(finding for finding in found if finding.rule not in _BOUNDS), beyond)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ..files.arrays import array_type
+from ..files.shards import OWN_KEYS
+from ..files.values import array_element
 from ..generated.container import LAYOUTS
 from ..generated.metadata import KEYS
-from ..generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 
 if TYPE_CHECKING:
     from ..files.arrays import Stored
     from ..generated.metadata import Key
     from .findings import Collector
     from .model import Model
-
-_STRUCTURAL = {"general.alignment", NUMBER_KEY, COUNT_KEY, TENSORS_KEY}
-"""Keys that rules of the container and of split sets look at."""
 
 _NUMBER = re.compile(r"\.[0-9]{1,10}\.")
 _KINDS = {kind.name: kind.kind for layout in LAYOUTS.values() for kind in layout.value_types}
@@ -29,7 +27,7 @@ _WIDTHS = {"uint": "integer", "int": "integer", "float": "float"}
 def check(model: Model, found: Collector) -> None:
     """Add what is wrong with keys that the specification describes."""
     for name, key in known_keys(model):
-        if name in _STRUCTURAL:
+        if name in OWN_KEYS:  # rules of the container and of split sets look at them
             continue
         if key.deprecated:
             instead = _of(model, key.deprecated)
@@ -41,15 +39,12 @@ def check(model: Model, found: Collector) -> None:
 
 def known_keys(model: Model) -> Iterator[tuple[str, Key]]:
     """The keys of a file that the specification describes, with what it says of them."""
-    patterns = {}
-    for key in KEYS:
-        if "{" in key.key.replace("{arch}", ""):
-            patterns[key.key] = key
-        elif "{" in (name := _of(model, key.key)) and model.architecture is None:
+    plain, patterns, starts = _described()
+    for key in plain:
+        if "{" in (name := _of(model, key.key)) and model.architecture is None:
             continue
         elif name in model.metadata:
             yield name, key
-    starts = tuple({pattern.partition("{")[0] for pattern in patterns})
     for name in model.metadata:
         if name.startswith(starts) and "{" not in name:
             numbered = _NUMBER.sub(".{id}.", name, count=1)
@@ -58,13 +53,21 @@ def known_keys(model: Model) -> Iterator[tuple[str, Key]]:
                 yield name, key_of
 
 
+@cache
+def _described() -> tuple[list[Key], dict[str, Key], tuple[str, ...]]:
+    """Keys of one name, those with a number or name inside, and what these start with."""
+    patterns = {key.key: key for key in KEYS if "{" in key.key.replace("{arch}", "")}
+    plain = [key for key in KEYS if key.key not in patterns]
+    return plain, patterns, tuple({pattern.partition("{")[0] for pattern in patterns})
+
+
 def _of(model: Model, key: str) -> str:
     return key.replace("{arch}", model.architecture or "{arch}")
 
 
 def _check_type(model: Model, found: Collector, name: str, key: Key, stored: Stored) -> bool:
     """Whether the value can be looked at; adds a finding where the type is not the usual one."""
-    type_ = array_type(stored) if stored.is_array else stored.kind.name
+    type_ = model.metadata.type_of(name)
     if type_ in key.types:
         return True
     place, expected = model.place(name), " or ".join(key.types)
@@ -83,7 +86,7 @@ def _check_type(model: Model, found: Collector, name: str, key: Key, stored: Sto
 
 def _kind(type_: str) -> str:
     """`float` of FLOAT32 and of ARRAY[FLOAT32]."""
-    return _KINDS[type_.removeprefix("ARRAY[").removesuffix("]")]
+    return _KINDS[array_element(type_) or type_]
 
 
 def _check_value(model: Model, found: Collector, name: str, key: Key, stored: Stored) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from ..generated.kinds import MODALITIES, OUTPUTS, REQUIRES
-from .model import KIND_OF_ARCHITECTURE, KIND_OF_TYPE
+from .model import KIND_OF_ARCHITECTURE, KIND_OF_TYPE, dims_text
 
 if TYPE_CHECKING:
     from .findings import Collector
@@ -72,10 +72,6 @@ def _dims(model: Model, name: str) -> tuple[int, ...]:
     return (*dims, *[1] * (2 - len(dims)))
 
 
-def _text(dims: Sequence[int]) -> str:
-    return ", ".join(map(str, dims))
-
-
 def _pairs(model: Model, *ends: str) -> tuple[Pairs, list[str]]:
     """Tensors by the name without one of the ends, and the names of all others."""
     pairs: Pairs = {}
@@ -106,7 +102,7 @@ def _check_adapter(model: Model, found: Collector) -> None:
     for name, a, b in _whole_pairs(model, pairs):
         if not name.endswith(_TRANSPOSED) and a[1] != b[0]:
             place = model.tensor_place(name + _A, "dims")
-            found.add("GG1313", **place, tensor=name, a=_text(a), b=_text(b))
+            found.add("GG1313", **place, tensor=name, a=dims_text(a), b=dims_text(b))
 
 
 def _whole_pairs(
@@ -136,8 +132,8 @@ def _check_imatrix(model: Model, found: Collector) -> None:
             sums, counts = _dims(model, pair[_SUMS]), _dims(model, pair[_COUNTS])
             if len(sums) > 2 or counts != (1, sums[1]):
                 place = model.tensor_place(pair[_COUNTS], "dims")
-                given = _text(counts)
-                found.add("GG1323", **place, tensor=name, sums=_text(sums), counts=given)
+                given = dims_text(counts)
+                found.add("GG1323", **place, tensor=name, sums=dims_text(sums), counts=given)
 
 
 def _check_projector(model: Model, found: Collector) -> None:
@@ -156,11 +152,13 @@ def _check_projector(model: Model, found: Collector) -> None:
 
 
 def _check_directions(model: Model, found: Collector) -> None:
-    strange = [name for name in model.tensors if not _DIRECTION.fullmatch(name)]
+    names: list[str] = []
+    strange: list[str] = []
+    for name in model.tensors:
+        (names if _DIRECTION.fullmatch(name) else strange).append(name)
     if strange:
         place = model.tensor_place(strange[0], "name")
         found.add("GG1341", **place, count=len(strange), tensor=strange[0])
-    names = [name for name in model.tensors if _DIRECTION.fullmatch(name)]
     length = _dims(model, names[0])[0] if names else 0
     bad = [
         name
@@ -175,7 +173,7 @@ def _check_directions(model: Model, found: Collector) -> None:
             count=len(bad),
             length=length,
             tensor=first.name,
-            dims=_text(first.shape[::-1]),
+            dims=dims_text(first.shape[::-1]),
             type=first.type,
         )
 
@@ -240,9 +238,9 @@ def _check_adapted(model: Model, found: Collector, base: Model) -> None:
             "GG1317",
             **model.tensor_place(name + _A, "dims"),
             tensor=name,
-            base=_text(_dims(base, name)),
-            a=_text(a),
-            b=_text(b),
+            base=dims_text(_dims(base, name)),
+            a=dims_text(a),
+            b=dims_text(b),
             count=len(bad),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..files.reader import File
+from ..files.values import architecture_of
 
 if TYPE_CHECKING:
     from ..files.metadata import Metadata
@@ -50,11 +51,6 @@ class Model:
     def tensors(self) -> Tensors:
         """Tensors by name; `whole` is False for one whose size cannot be known."""
         return self.file.tensors
-
-    @property
-    def dialect(self) -> str:
-        """Whose type numbers the file uses."""
-        return self.file.dialect
 
     def value(self, key: str, default: Any = None) -> Any:
         """The value of a key: bool, int, float, str (bytes if not UTF-8), or an array."""
@@ -109,17 +105,16 @@ def model_of(parts: Sequence[Part], profile: str, **rest: Any) -> Model | None:
     if not all(part.scan.whole for part in parts):
         return None
     file = File(list(parts), profile)
-    architecture = file.metadata.get("general.architecture")
-    named = architecture if isinstance(architecture, str) else None
-    return Model(file, kind_of(file.metadata, len(file.tensors)), named, **rest)
+    kind = kind_of(file.metadata, len(file.tensors))
+    return Model(file, kind, architecture_of(file.metadata), **rest)
 
 
 def kind_of(metadata: Mapping[str, Any], tensors: int) -> Kind:
     """What a file says it is; one with a vocabulary and no tensors is that vocabulary."""
-    said, architecture = metadata.get("general.type"), metadata.get("general.architecture")
+    said, architecture = metadata.get("general.type"), architecture_of(metadata)
     if isinstance(said, str) and said in KIND_OF_TYPE:
         return KIND_OF_TYPE[said]
-    if isinstance(architecture, str) and architecture in KIND_OF_ARCHITECTURE:
+    if architecture is not None and architecture in KIND_OF_ARCHITECTURE:
         return KIND_OF_ARCHITECTURE[architecture]
     for key, kind in _KIND_OF_KEY.items():
         if key in metadata:
@@ -127,6 +122,11 @@ def kind_of(metadata: Mapping[str, Any], tensors: int) -> Kind:
     if not tensors and "tokenizer.ggml.tokens" in metadata:
         return "vocabulary"
     return "model"
+
+
+def dims_text(dims: Sequence[int | None]) -> str:
+    """Dimensions in a message; None stands for any."""
+    return ", ".join("any" if dim is None else str(dim) for dim in dims)
 
 
 def undecodable(tensor: Tensor) -> str:

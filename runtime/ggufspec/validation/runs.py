@@ -61,8 +61,6 @@ def find_runs(data: Bytes, kinds: Bytes, least: dict[int, int]) -> list[Run]:
     least: for each value, 0 and 0xFF, the bytes of the shortest run that is wanted, two steps at
     the least.
     """
-    if not kinds.any():
-        return []
     changes = np.flatnonzero(np.diff(kinds, prepend=0, append=0))
     found: list[Run] = []
     for first, last in zip(changes[:-1].tolist(), changes[1:].tolist(), strict=True):

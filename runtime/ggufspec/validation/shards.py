@@ -8,15 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..files.arrays import Stored
-from ..files.metadata import Metadata
 from ..files.part import Part
 from ..files.shard_names import shard_name
-from ..files.shards import SET_KEYS, Fault, belonging, gather, own_name, stated_count
-from ..generated.container import ALIGNMENT_KEY
+from ..files.shards import OWN_KEYS, Fault, belonging, gather, own_name, stated_count
 from .findings import Collector
-
-_OF_FILES = SET_KEYS | {ALIGNMENT_KEY}
-"""Keys that each file has for itself; other rules compare them."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class FileSet:
 
 def set_of(part: Part, load: Callable[[Path], Part]) -> FileSet:
     """The set that a file is of; load opens another file of it."""
-    count = stated_count(part, Metadata(part.source, part.scan))
+    count = stated_count(part)
     if isinstance(count, Fault):
         return FileSet((part,), faults=(count,))
     if count <= 1 or part.source.path is None:
@@ -66,20 +61,20 @@ def check(files: FileSet, found: Collector) -> None:
         found.add("GG0811", count=files.count)
     first, *others = files.parts
     for part in others if first.number == 0 else ():
-        _compare_keys(part, Metadata(first.source, first.scan), found)
+        _compare_keys(part, first, found)
 
 
-def _compare_keys(part: Part, first: Metadata, found: Collector) -> None:
+def _compare_keys(part: Part, first: Part, found: Collector) -> None:
     """A later file may repeat keys of the first one; it should have no others."""
-    own = Metadata(part.source, part.scan)
-    keys = [key for key in own if key not in _OF_FILES]
-    lacking = [key for key in keys if key not in first]
+    own, others = part.metadata, first.metadata
+    keys = [key for key in own if key not in OWN_KEYS]
+    lacking = [key for key in keys if key not in others]
     if lacking:
-        place = _key_place(part, own, lacking[0])
+        place = _key_place(part, lacking[0])
         found.add("GG0813", **place, file=part.file, count=len(lacking), key=lacking[0])
     for key in keys:
-        if key in first and not _same(own.stored(key), first.stored(key)):
-            found.add("GG0812", **_key_place(part, own, key), file=part.file, key=key)
+        if key in others and not _same(own.stored(key), others.stored(key)):
+            found.add("GG0812", **_key_place(part, key), file=part.file, key=key)
 
 
 def _same(one: Stored, other: Stored) -> bool:
@@ -89,8 +84,8 @@ def _same(one: Stored, other: Stored) -> bool:
     return (one.kind, one.is_array, one.bytes()) == (other.kind, other.is_array, other.bytes())
 
 
-def _key_place(part: Part, metadata: Metadata, key: str) -> dict[str, Any]:
-    row = metadata.row(key)
+def _key_place(part: Part, key: str) -> dict[str, Any]:
+    row = part.metadata.row(key)
     offset = part.scan.keys.value_offset[row]
     return {"shard": part.number, "offset": offset, "path": f"metadata[{row}].value"}
 
@@ -101,7 +96,6 @@ def _place(fault: Fault) -> dict[str, Any]:
     if row is not None:
         offset = part.scan.tensors.start[row]
         return {"shard": part.number, "offset": offset, "path": f"tensors[{row}]"}
-    metadata = Metadata(part.source, part.scan)
-    if fault.key in metadata:
-        return _key_place(part, metadata, fault.key)
+    if fault.key in part.metadata:
+        return _key_place(part, fault.key)
     return {"shard": part.number, "path": "metadata" if fault.key else ""}

@@ -172,7 +172,7 @@ def _chunks(tokens: StringArray, left_out: set[int]) -> Iterator[tuple[Sequence[
     """The tokens, some at a time, with their numbers."""
     for first in range(0, len(tokens), _TOGETHER):
         numbers: Sequence[int] = range(first, min(first + _TOGETHER, len(tokens)))
-        if left_out.isdisjoint(numbers):
+        if not left_out or left_out.isdisjoint(numbers):
             yield numbers, tokens[first : first + _TOGETHER]
         else:
             numbers = [number for number in numbers if number not in left_out]

@@ -1,19 +1,19 @@
-"""The portable form of dequantize: plain loops, right for every type of the language."""
+"""dequantize as plain loops: right for every type of the block language."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from ... import expr as E
-from ...affine import Affine
-from ...model import Bits, BlockType, Case, Code, Region, Trit
-from . import storage as S
+from .. import expr as E
+from ..affine import Affine
+from ..model import Bits, BlockType, Case, Code, Region, Trit
+from .language import Language, Part
 from .text import Body, index, row_major
 
 
-def dequantize(kind: BlockType) -> str:
-    """The body of the block loop: ``src`` at a block, ``dst`` at its elements."""
-    body = Body()
+def dequantize(kind: BlockType, language: Language) -> str:
+    """The body of the loop over blocks: ``src`` at a block, ``dst`` at its elements."""
+    body = Body(language)
     for region in kind.regions:
         if len(kind.regions) > 1:
             body.open("")
@@ -34,8 +34,9 @@ class Loops:
         self.region = region
         self.plain = kind.plain
         self.body = body
+        self.language = body.language
         self.lets = {let.name: let.expr for let in region.decode}
-        self.pointers = {f.name: "row" for f in kind.prefix} | {f.name: "tail" for f in kind.suffix}
+        self.bases = {f.name: "row" for f in kind.prefix} | {f.name: "tail" for f in kind.suffix}
         self.unrolled = shifting_axes(region) - {axis for axis, _ in region.order[-1:]}
         self.fixed: dict[str, int] = {}
 
@@ -53,48 +54,53 @@ class Loops:
                 self.descend(tuple(inner))
             del self.fixed[axis]
             return
-        with self.body.loops([(axis, extent)], rolled=not inner and extent <= 16):
+        with self.body.loops([(axis, extent)], short=not inner and extent <= 16):
             self.descend(tuple(inner))
 
     def leaf(self) -> None:
         """What is done for each value, innermost."""
         place = Affine(self.region.start) + row_major(self.region.order)
-        self.body.line(f"dst[{self.at(place)}] = {self.value(self.region.x)};")
+        self.body.line(self.language.store(self.at(place), self.value(self.region.x)))
 
     def at(self, affine: Affine) -> str:
         return index(affine.fix(self.fixed))
 
     def value(self, node: E.Node) -> str:
-        """C text of a node; parts that belong to an outer loop are named there."""
+        """The text of a node; parts that belong to an outer loop are named there."""
+        say = self.language
         match node:
             case E.Literal(value=value):
-                return literal(value)
+                return say.literal(value, node.type)
             case E.LetRef(name=name):
                 return self.bind(node, name, self.value(self.lets[name]))
             case E.CodeRef(name=name):
                 return self.bind(node, name, self.code(self.region.code(name)))
             case E.FieldRef(field=field):
-                pointer = self.pointers.get(field.name, "src")
-                stored = S.field_value(field, pointer, lane=self.plain)
+                base, offset = self.bases.get(field.name, "src"), str(field.offset)
+                if field.scalar.is_float:
+                    word = say.load(field.scalar.bits, base, offset)
+                    stored = say.real(field.scalar, word, many=self.plain)
+                else:
+                    stored = say.integer(field.scalar, base, offset)
                 return self.bind(node, field.name, stored)
             case E.Convert(arg=arg):
-                return f"(float){self.part(arg, node)}"
+                return say.to_float(self.part(arg, node), arg.type)
             case E.Negate(arg=arg):
-                return f"-{self.part(arg, node)}"
+                return say.negate(self.part(arg, node), node.type)
             case E.Binary(op=op, left=left, right=right):
-                return f"({self.part(left, node)} {op} {self.part(right, node)})"
+                return say.binary(op, self.part(left, node), self.part(right, node), node.type)
             case E.Lookup(table=table, row=row, column=column):
-                return self.lookup(table.shape, table.name, self.part(row, node), column)
+                at = None if column is None else self.at(column)
+                return say.lookup(table, self.part(row, node), at)
             case E.Bit(arg=arg, shift=shift):
-                return f"(int32_t)(({self.part(arg, node)} >> ({self.at(shift)})) & 1)"
+                return say.bit(self.part(arg, node), self.at(shift))
             case E.Sign(arg=arg):
-                return f"(float)(1 - 2 * {self.part(arg, node)})"
+                return say.sign(self.part(arg, node))
             case E.Select(cond=cond, yes=yes, no=no):
-                parts = [self.part(part, node) for part in (cond, yes, no)]
-                return f"({parts[0]} ? {parts[1]} : {parts[2]})"
+                return say.select(*(self.part(part, node) for part in (cond, yes, no)))
             case E.Half(arg=arg):
-                return f"half_value((uint16_t){self.part(arg, node)})"
-        raise S.NoForm(f"{type(node).__name__} in a decode formula")
+                return say.half(self.part(arg, node))
+        raise TypeError(f"{type(node).__name__} in a decode formula")
 
     def part(self, node: E.Node, whole: E.Node) -> str:
         text = self.value(node)
@@ -103,17 +109,12 @@ class Loops:
         return self.bind(node, "t", text) if outer and composite else text
 
     def bind(self, node: E.Node, hint: str, text: str) -> str:
-        return self.body.bind(c_type(node), f"v_{hint}", text, node.axes)
-
-    def lookup(self, shape: tuple[int, ...], name: str, row: str, column: Affine | None) -> str:
-        if column is None:
-            return f"table_{name}[{row}]"
-        return f"table_{name}[{shape[1]} * {row} + {self.at(column)}]"
+        return self.body.bind(self.language.type(node.type), f"v_{hint}", text, node.axes)
 
     def code(self, code: Code) -> str:
         text = self.stored_code(code)
         if code.is_float and code.scalar:
-            return S.as_float(code.scalar, text, lane=True)
+            return self.language.real(code.scalar, text, many=True)
         return text
 
     def stored_code(self, code: Code) -> str:
@@ -125,29 +126,36 @@ class Loops:
         ]
         text = last[1]
         for condition, value in reversed(rest):
-            text = f"{condition} ? {value} : {text}"
+            text = self.language.choose(condition, value, text)
         return text
 
     def condition(self, case: Case) -> str:
         loops = [(axis, value) for axis, value in case.fixed if axis not in self.fixed]
-        return " && ".join(f"i_{axis} == {value}" for axis, value in loops)
+        return self.language.both([self.language.equal(axis, value) for axis, value in loops])
 
     def joined(self, case: Case, code: Code) -> str:
         if code.scalar and code.scalar.kind == "int":
             (piece,) = case.slices
-            return S.load(code.scalar, "src", piece.word.offset.fix(self.fixed))
+            return self.language.integer(code.scalar, "src", self.at(piece.word.offset))
         parts, low = [], 0
         for written in case.slices:
             piece = self.here(written)
-            word = S.word_bits(piece.word, "src")
+            bits = piece.word.scalar.bits
+            word = self.language.load(bits, "src", index(piece.word.offset))
             if self.body.level(piece.word.axes) < self.body.level(code.axes):
-                ctype = f"uint{piece.word.scalar.bits}_t"
-                word = self.body.bind(ctype, "w", word, piece.word.axes)
-            text = S.cut(piece, word)
-            cast = "(uint32_t)" if low + piece.width > 31 else ""
-            parts.append(f"{cast}{text} << {low}" if low else text)
+                word = self.body.bind(self.language.word_type(bits), "w", word, piece.word.axes)
+            parts.append(Part(self.cut(piece, word), low, piece.width))
             low += piece.width
-        return " | ".join(parts)
+        if code.is_float:
+            return parts[0].text
+        return self.language.join(parts, E.Int(code.low, code.high))
+
+    def cut(self, piece: Bits | Trit, word: str) -> str:
+        if isinstance(piece, Trit):
+            return self.language.trit(word, index(piece.digit))
+        if piece.is_word:
+            return word
+        return self.language.cut(word, piece.word.scalar.bits, piece.shift, piece.width)
 
     def here(self, piece: Bits | Trit) -> Bits | Trit:
         """A slice with the unrolled axes' values in it."""
@@ -166,18 +174,3 @@ def shifting_axes(region: Region) -> set[str]:
         for piece in case.slices:
             needed |= piece.digit.axes if isinstance(piece, Trit) else piece.shift.axes
     return needed
-
-
-def c_type(node: E.Node) -> str:
-    """The C type of a node's value."""
-    match node.type:
-        case E.Int(low=low, high=high):
-            return S.int_type(low, high)
-        case E.Float(bits=64):
-            return "double"
-    return "float"
-
-
-def literal(value: float) -> str:
-    """A number as C; floats are exact float32."""
-    return f"{value!r}f" if isinstance(value, float) else str(value)
