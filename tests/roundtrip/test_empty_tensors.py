@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+import numpy as np
 import pytest
 
 import ggufspec
@@ -33,3 +36,10 @@ def test_small_ones_are_empty_arrays(dims: list[int]) -> None:
     with ggufspec.open(data) as f:
         assert f.tensors["t"].dequantize().shape == tuple(reversed(dims))
         assert f.tensors["t"].array().shape == tuple(reversed(dims))
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+@pytest.mark.parametrize("shape", [(0, 0), (3, 0), (0, 18)], ids=str)
+def test_rows_of_nothing(shape: tuple[int, int], backend: Literal["native", "numpy"]) -> None:
+    out = ggufspec.dequantize(np.empty(shape, np.uint8), "Q4_0", backend=backend)
+    assert out.shape == (shape[0], shape[1] // 18 * 32)
