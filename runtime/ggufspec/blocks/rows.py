@@ -207,7 +207,9 @@ def _dequantize_numpy(
 ) -> None:
     module, prefix = _module(kind), kind.info.row_prefix
     count = (rows.shape[1] - prefix) // kind.bytes
-    step = max(1, TILE // (count * kind.elements) if count else len(rows))
+    if not out.size:
+        return
+    step = max(1, TILE // (count * kind.elements))
     with np.errstate(all="ignore"):
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
