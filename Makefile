@@ -18,8 +18,8 @@ BUILD_INPUTS := pyproject.toml CMakeLists.txt spec/VERSION \
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo install develop test lint format types fresh pytest fuzz cross sweep bench \
-  generate realfiles wheel clean
+.PHONY: help demo install develop test lint format types fresh pytest fuzz cross conformance sweep \
+  bench generate vectors realfiles wheel clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -51,6 +51,8 @@ $(VENV)/.developed: $(BUILD_INPUTS) | $(VENV)/.tools
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	@touch $@ $(VENV)/.installed
 
+# `fuzz` runs two of the files with more time than they have by themselves.
+test: PYTEST_REST := --ignore=tests/fuzz/test_fuzzers.py --ignore=tests/fuzz/test_sanitized.py
 test: lint types fresh fuzz pytest ## every gate
 
 lint: $(VENV)/.tools ## ruff: rules and format
@@ -73,23 +75,29 @@ fresh: $(VENV)/.tools ## generated/ is what the specification says
 
 # A file's tests stay on one worker, so that what they share is made once.
 pytest: develop ## the tests alone
-	$(PYTEST) -n $(JOBS) --dist loadfile
+	$(PYTEST) -n $(JOBS) --dist loadfile $(PYTEST_REST)
 
 fuzz: develop ## fuzzers and sanitizers, FUZZ_SECONDS=60 each: libFuzzer, atheris, damaged files
-	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -q tests/fuzz/test_fuzzers.py tests/fuzz/test_sanitized.py
+	GGUFSPEC_FUZZ_SECONDS=$(FUZZ_SECONDS) $(PYTEST) -q -n $(JOBS) --dist load tests/fuzz/test_fuzzers.py tests/fuzz/test_sanitized.py
 	PYTHONPATH=tests $(BIN)/python -m support.sanitized -m pytest -q tests/roundtrip/test_pack.py
 
 cross: develop ## AArch64 and s390x (big-endian) builds under qemu-user
 	GGUFSPEC_CROSS=1 $(PYTEST) tests/cross
 
+conformance: develop ## every vector through every language whose tools are here: a matrix
+	PYTHONPATH=tests $(BIN)/python -m languages
+
 sweep: develop ## the exhaustive tests that `make test` leaves out
 	$(PYTEST) -n $(JOBS) -m sweep
 
-bench: develop ## speed against ggml, libgguf and gguf-py, from one run
-	PYTHONPATH=tests $(BIN)/python -m bench
+bench: develop ## speed against ggml, libgguf and gguf-py, from one run; LANG=all: other languages
+	PYTHONPATH=tests $(BIN)/python -m bench $(if $(filter all,$(LANG)),--part languages)
 
 generate: $(VENV)/.tools ## write generated/ anew from spec/
 	$(BIN)/ggufspec generate --fix
+
+vectors: develop ## write spec/conformance/ anew
+	PYTHONPATH=tests $(BIN)/python -m vectors
 
 realfiles: $(VENV)/.tools ## fetch the real model files that the tests read (500 MB)
 	PYTHONPATH=tests $(BIN)/python -m support.realfiles

@@ -23,9 +23,11 @@ SUPPORT = {
 """Files of runtime/c that go along when a target is written into another project."""
 
 _COMMENTS = {
-    **dict.fromkeys((".py", ".dict"), ("# ", "")),
-    **dict.fromkeys((".c", ".h", ".inc"), ("// ", "")),
+    **dict.fromkeys((".py", ".dict", ".toml", ".txt", ".ksy"), ("# ", "")),
+    **dict.fromkeys((".c", ".h", ".rs", ".go", ".mod", ".ts", ".java"), ("// ", "")),
+    **dict.fromkeys((".md", ".xml"), ("<!-- ", " -->")),
 }
+"""How a line of comment starts and ends, by suffix; a file of another kind has no header."""
 
 
 def find_root(start: Path) -> Path | None:

@@ -17,9 +17,14 @@ from ..spec import Spec
 from ..tokenizers import outputs as tokenizers_outputs
 from .c import outputs as c_outputs
 from .fuzz import outputs as fuzz_outputs
+from .go import outputs as go_outputs
+from .header import outputs as header_outputs
+from .java import outputs as java_outputs
 from .numpy import outputs as numpy_outputs
 from .quantizers import outputs as quantizers_outputs
 from .registry import outputs as registry_outputs
+from .rust import outputs as rust_outputs
+from .typescript import outputs as typescript_outputs
 
 Target = Callable[[Spec], list[Output]]
 
@@ -29,6 +34,9 @@ TARGETS: Mapping[str, Target] = {
     "container": container_outputs,
     "dialects": dialects_outputs,
     "fuzz": fuzz_outputs,
+    "go": go_outputs,
+    "header": header_outputs,
+    "java": java_outputs,
     "kinds": kinds_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
@@ -36,6 +44,8 @@ TARGETS: Mapping[str, Target] = {
     "recipes": recipes_outputs,
     "registry": registry_outputs,
     "rules": rules_outputs,
+    "rust": rust_outputs,
     "shards": shards_outputs,
     "tokenizers": tokenizers_outputs,
+    "typescript": typescript_outputs,
 }

@@ -13,18 +13,22 @@ import os
 import platform
 from pathlib import Path
 
-from bench import dequantize, opening, quantize, validate
+from bench import dequantize, languages, opening, quantize, validate
 from ggufspec import native
 from ggufspec.blocks import kernels
 from ggufspec.registry import types
 
 PARTS = ("opening", "validate", "dequantize", "quantize")
+MORE = ("languages",)
+"""Parts that run only when they are asked for: they build other people's programs."""
 
 
 def main() -> None:
     """Name the machine and run the parts that are asked for."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--part", choices=PARTS, action="append", help="default: all of them")
+    parser.add_argument(
+        "--part", choices=(*PARTS, *MORE), action="append", help="default: all but the last"
+    )
     parser.add_argument("--types", default="", help="names, comma-separated; default: all types")
     parser.add_argument("--markdown", action="store_true", help="tables for a README")
     options = parser.parse_args()
@@ -50,6 +54,8 @@ def main() -> None:
         dequantize.run(chosen, markdown=options.markdown)
     if "quantize" in parts:
         quantize.run(chosen, markdown=options.markdown)
+    if "languages" in parts:
+        languages.show(markdown=options.markdown)
 
 
 def _processor() -> str:

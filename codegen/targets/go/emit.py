@@ -1,0 +1,86 @@
+"""The files of the Go module."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import jinja2
+
+from ... import expr as E
+from ...container import load_container
+from ...loops.dequantize import dequantize
+from ...loops.packing import arrays, pack, unpack
+from ...model import BlockType
+from ...output import Output
+from ...picture import code_line
+from ...spec import Spec
+from . import tables
+from .language import Go
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+_FRAMES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(TEMPLATES),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,
+)
+
+
+def outputs(spec: Spec) -> list[Output]:
+    """Support code, one file of kernels a type, tables, registry."""
+    every = [kind.file for kind in spec.layouts]
+    registered = [kind.file for kind in spec.types]
+    shared = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
+    container = load_container(spec.root)
+    walked = [f"container/{name}.yaml" for name in ("layout", "profiles", "rules", "values")]
+    made = [_kernels(kind) for kind in spec.layouts]
+    made += [
+        _output("tables.go", tables.container_tables(spec, container), [*walked, "VERSION"]),
+        _output("registry.go", tables.registry(spec), registered),
+        _output("codebooks.go", tables.kernel_tables(spec), shared),
+    ]
+    for frame in sorted(TEMPLATES.glob("*.j2")):
+        if frame.name != "kernel.go.j2":
+            text = _FRAMES.get_template(frame.name).render(spec=spec)
+            made.append(_output(frame.name.removesuffix(".j2"), text, ["VERSION", *every[:0]]))
+    return made
+
+
+def _output(path: str, text: str, inputs: list[str]) -> Output:
+    return Output(f"go/{path}", text, tuple(inputs))
+
+
+def _kernels(kind: BlockType) -> Output:
+    """Named so that no ending of the file's name means an operating system."""
+    codes = {code.name: code for region in kind.regions for code in region.codes}
+    language = Go()
+    bodies = {"dequantize": textwrap.indent(dequantize(kind, language), "\t")}
+    if not kind.plain:
+        bodies["unpack"] = unpack(kind, language)
+        bodies["pack"] = pack(kind, language)
+    text = _FRAMES.get_template("kernel.go.j2").render(
+        kind=kind,
+        codes=sum(array.count for array in arrays(kind)),
+        pictures=[code_line(code) for code in codes.values()],
+        formulas=[f"{name} = {formula}" for name, formula in kind.decode_text.items()],
+        imports=_imports("\n".join(bodies.values())),
+        **bodies,
+    )
+    inputs = [kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _table_names(kind))]
+    return _output(f"{kind.name.lower()}_kernel.go", text, inputs)
+
+
+def _imports(text: str) -> list[str]:
+    """The packages that a text uses."""
+    packages = {"encoding/binary": "binary.", "math": "math."}
+    return [name for name, use in packages.items() if use in text]
+
+
+def _table_names(kind: BlockType) -> list[str]:
+    decoded = [let.expr for region in kind.regions for let in region.decode]
+    nodes = (node for expr in decoded for node in E.walk(expr))
+    return sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})

@@ -1,0 +1,4 @@
+/** GGUF files: containers, tensors, quantized blocks. */
+module ggufspec {
+  exports ggufspec;
+}
