@@ -20,6 +20,7 @@ from .fuzz import outputs as fuzz_outputs
 from .go import outputs as go_outputs
 from .header import outputs as header_outputs
 from .java import outputs as java_outputs
+from .ksy import outputs as ksy_outputs
 from .numpy import outputs as numpy_outputs
 from .quantizers import outputs as quantizers_outputs
 from .registry import outputs as registry_outputs
@@ -38,6 +39,7 @@ TARGETS: Mapping[str, Target] = {
     "header": header_outputs,
     "java": java_outputs,
     "kinds": kinds_outputs,
+    "ksy": ksy_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
     "quantizers": quantizers_outputs,

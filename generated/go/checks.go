@@ -25,7 +25,7 @@ func (w *walk) alignment() (uint64, bool) {
 	good := true
 	broken := func(rule int, first uint64) {
 		w.report(rule, value.extent.offset, first, w.limit(rule))
-		good = good && rules[rule].severity[w.profile] != grave
+		good = good && !w.asks(rule)
 	}
 	isInteger := value.kind.kind == kindUint || value.kind.kind == kindInt
 	if value.kind.name != "UINT32" {
@@ -107,7 +107,7 @@ func (d *dataCheck) check() {
 	}
 	order := d.order()
 	d.places(d.overlaps(order))
-	if rules[ruleZeroPadding].severity[d.profile] == grave {
+	if d.asks(ruleZeroPadding) {
 		d.padding(order)
 	}
 	if d.asks(ruleNoTail) {

@@ -95,7 +95,8 @@ func newCursor(s *source, profile Profile) *cursor {
 
 // ---- findings
 
-func (c *cursor) asks(rule int) bool { return rules[rule].severity[c.profile] != off }
+// asks says whether the profile calls what a rule is about an error: nothing else is kept.
+func (c *cursor) asks(rule int) bool { return rules[rule].severity[c.profile] == grave }
 
 func (c *cursor) limit(rule int) uint64 { return rules[rule].limit[c.profile] }
 
@@ -104,7 +105,7 @@ func (c *cursor) report(rule int, offset, first, second uint64) {
 }
 
 func (c *cursor) keep(f finding) {
-	if rules[f.rule].severity[c.profile] == grave && (!c.found || f.before(&c.least)) {
+	if c.asks(f.rule) && (!c.found || f.before(&c.least)) {
 		c.found, c.least = true, f
 	}
 }

@@ -13,14 +13,19 @@ import (
 //
 //	x = v
 func dequantizeF32(out []float32, data, _, _ []byte) {
-	if len(out) == 0 {
-		return
+	for len(data) >= 16*4 && len(out) >= 16 {
+		bytes, values := (*[16 * 4]byte)(data), (*[16]float32)(out)
+		for i := 0; i < 16; i++ {
+			src, dst := bytes[4*i:4*i+4], values[i:i+1]
+			v_v := math.Float32frombits(binary.LittleEndian.Uint32(src[0:]))
+			dst[0] = v_v
+		}
+		data, out = data[16*4:], out[16:]
 	}
-	data = data[:4*len(out)]
-	for i := range out {
-		src := (*[4]byte)(data[4*i:])
-		dst := (*[1]float32)(out[i:])
+	for len(data) >= 4 && len(out) >= 1 {
+		src, dst := (*[4]byte)(data), (*[1]float32)(out)
 		v_v := math.Float32frombits(binary.LittleEndian.Uint32(src[0:]))
 		dst[0] = v_v
+		data, out = data[4:], out[1:]
 	}
 }

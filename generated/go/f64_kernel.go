@@ -13,14 +13,19 @@ import (
 //
 //	x = v
 func dequantizeF64(out []float32, data, _, _ []byte) {
-	if len(out) == 0 {
-		return
+	for len(data) >= 16*8 && len(out) >= 16 {
+		bytes, values := (*[16 * 8]byte)(data), (*[16]float32)(out)
+		for i := 0; i < 16; i++ {
+			src, dst := bytes[8*i:8*i+8], values[i:i+1]
+			v_v := math.Float64frombits(binary.LittleEndian.Uint64(src[0:]))
+			dst[0] = float32(v_v)
+		}
+		data, out = data[16*8:], out[16:]
 	}
-	data = data[:8*len(out)]
-	for i := range out {
-		src := (*[8]byte)(data[8*i:])
-		dst := (*[1]float32)(out[i:])
+	for len(data) >= 8 && len(out) >= 1 {
+		src, dst := (*[8]byte)(data), (*[1]float32)(out)
 		v_v := math.Float64frombits(binary.LittleEndian.Uint64(src[0:]))
 		dst[0] = float32(v_v)
+		data, out = data[8:], out[1:]
 	}
 }

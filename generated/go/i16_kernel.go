@@ -10,14 +10,19 @@ import "encoding/binary"
 //
 //	x = v
 func dequantizeI16(out []float32, data, _, _ []byte) {
-	if len(out) == 0 {
-		return
+	for len(data) >= 16*2 && len(out) >= 16 {
+		bytes, values := (*[16 * 2]byte)(data), (*[16]float32)(out)
+		for i := 0; i < 16; i++ {
+			src, dst := bytes[2*i:2*i+2], values[i:i+1]
+			v_v := int32(int16(binary.LittleEndian.Uint16(src[0:])))
+			dst[0] = float32(v_v)
+		}
+		data, out = data[16*2:], out[16:]
 	}
-	data = data[:2*len(out)]
-	for i := range out {
-		src := (*[2]byte)(data[2*i:])
-		dst := (*[1]float32)(out[i:])
+	for len(data) >= 2 && len(out) >= 1 {
+		src, dst := (*[2]byte)(data), (*[1]float32)(out)
 		v_v := int32(int16(binary.LittleEndian.Uint16(src[0:])))
 		dst[0] = float32(v_v)
+		data, out = data[2:], out[1:]
 	}
 }

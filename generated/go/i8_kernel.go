@@ -8,14 +8,19 @@ package ggufspec
 //
 //	x = v
 func dequantizeI8(out []float32, data, _, _ []byte) {
-	if len(out) == 0 {
-		return
+	for len(data) >= 16*1 && len(out) >= 16 {
+		bytes, values := (*[16 * 1]byte)(data), (*[16]float32)(out)
+		for i := 0; i < 16; i++ {
+			src, dst := bytes[1*i:1*i+1], values[i:i+1]
+			v_v := int32(int8(src[0]))
+			dst[0] = float32(v_v)
+		}
+		data, out = data[16*1:], out[16:]
 	}
-	data = data[:1*len(out)]
-	for i := range out {
-		src := (*[1]byte)(data[1*i:])
-		dst := (*[1]float32)(out[i:])
+	for len(data) >= 1 && len(out) >= 1 {
+		src, dst := (*[1]byte)(data), (*[1]float32)(out)
 		v_v := int32(int8(src[0]))
 		dst[0] = float32(v_v)
+		data, out = data[1:], out[1:]
 	}
 }

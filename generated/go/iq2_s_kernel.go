@@ -23,24 +23,24 @@ func dequantizeIQ2_S(out []float32, data, _, _ []byte) {
 			v_g := (int32(src[4*i_b+2]) | int32(src[i_b+66]&0x3)<<8)
 			v_s := int32(src[4*i_b+34])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j] = float32(float32(v_db*float32(int32(tableIq2sGrid[v_g][i_j]))) * float32(1-2*int32(v_s>>(i_j)&1)))
+				dst[32*i_b+i_j] = float32(float32(v_db*float32(int32(tableIq2sGrid[v_g][i_j]))) * signs[int32(v_s>>(i_j)&1)&1])
 			}
 			v_g_2 := (int32(src[4*i_b+3]) | int32(src[i_b+66]>>2&0x3)<<8)
 			v_s_2 := int32(src[4*i_b+35])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+8] = float32(float32(v_db*float32(int32(tableIq2sGrid[v_g_2][i_j]))) * float32(1-2*int32(v_s_2>>(i_j)&1)))
+				dst[32*i_b+i_j+8] = float32(float32(v_db*float32(int32(tableIq2sGrid[v_g_2][i_j]))) * signs[int32(v_s_2>>(i_j)&1)&1])
 			}
 			v_sc_2 := int32(src[i_b+74] >> 4)
 			v_db_2 := float32(float32(v_d*(float32(0.5)+float32(v_sc_2))) * float32(0.25))
 			v_g_3 := (int32(src[4*i_b+4]) | int32(src[i_b+66]>>4&0x3)<<8)
 			v_s_3 := int32(src[4*i_b+36])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+16] = float32(float32(v_db_2*float32(int32(tableIq2sGrid[v_g_3][i_j]))) * float32(1-2*int32(v_s_3>>(i_j)&1)))
+				dst[32*i_b+i_j+16] = float32(float32(v_db_2*float32(int32(tableIq2sGrid[v_g_3][i_j]))) * signs[int32(v_s_3>>(i_j)&1)&1])
 			}
 			v_g_4 := (int32(src[4*i_b+5]) | int32(src[i_b+66]>>6)<<8)
 			v_s_4 := int32(src[4*i_b+37])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+24] = float32(float32(v_db_2*float32(int32(tableIq2sGrid[v_g_4][i_j]))) * float32(1-2*int32(v_s_4>>(i_j)&1)))
+				dst[32*i_b+i_j+24] = float32(float32(v_db_2*float32(int32(tableIq2sGrid[v_g_4][i_j]))) * signs[int32(v_s_4>>(i_j)&1)&1])
 			}
 		}
 		data, out = data[82:], out[256:]

@@ -25,7 +25,7 @@ func dequantizeIQ2_XS(out []float32, data, _, _ []byte) {
 				v_s := int32(binary.LittleEndian.Uint16(src[8*i_b+2*i_l+2:]) >> 9)
 				v_t := int32(tableKsigns[v_s])
 				for i_j := 0; i_j < 8; i_j++ {
-					dst[32*i_b+i_j+8*i_l] = float32(float32(v_db*float32(int32(tableIq2xsGrid[v_g][i_j]))) * float32(1-2*int32(v_t>>(i_j)&1)))
+					dst[32*i_b+i_j+8*i_l] = float32(float32(v_db*float32(int32(tableIq2xsGrid[v_g][i_j]))) * signs[int32(v_t>>(i_j)&1)&1])
 				}
 			}
 			v_sc_2 := int32(src[i_b+66] >> 4)
@@ -35,7 +35,7 @@ func dequantizeIQ2_XS(out []float32, data, _, _ []byte) {
 				v_s_2 := int32(binary.LittleEndian.Uint16(src[8*i_b+2*i_l+6:]) >> 9)
 				v_t_2 := int32(tableKsigns[v_s_2])
 				for i_j := 0; i_j < 8; i_j++ {
-					dst[32*i_b+i_j+8*i_l+16] = float32(float32(v_db_2*float32(int32(tableIq2xsGrid[v_g_2][i_j]))) * float32(1-2*int32(v_t_2>>(i_j)&1)))
+					dst[32*i_b+i_j+8*i_l+16] = float32(float32(v_db_2*float32(int32(tableIq2xsGrid[v_g_2][i_j]))) * signs[int32(v_t_2>>(i_j)&1)&1])
 				}
 			}
 		}

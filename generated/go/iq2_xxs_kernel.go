@@ -24,25 +24,25 @@ func dequantizeIQ2_XXS(out []float32, data, _, _ []byte) {
 			v_s := int32(binary.LittleEndian.Uint32(src[8*i_b+6:]) & 0x7f)
 			v_t := int32(tableKsigns[v_s])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g][i_j]))) * float32(1-2*int32(v_t>>(i_j)&1)))
+				dst[32*i_b+i_j] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g][i_j]))) * signs[int32(v_t>>(i_j)&1)&1])
 			}
 			v_g_2 := int32(src[8*i_b+3])
 			v_s_2 := int32(binary.LittleEndian.Uint32(src[8*i_b+6:]) >> 7 & 0x7f)
 			v_t_2 := int32(tableKsigns[v_s_2])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+8] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_2][i_j]))) * float32(1-2*int32(v_t_2>>(i_j)&1)))
+				dst[32*i_b+i_j+8] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_2][i_j]))) * signs[int32(v_t_2>>(i_j)&1)&1])
 			}
 			v_g_3 := int32(src[8*i_b+4])
 			v_s_3 := int32(binary.LittleEndian.Uint32(src[8*i_b+6:]) >> 14 & 0x7f)
 			v_t_3 := int32(tableKsigns[v_s_3])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+16] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_3][i_j]))) * float32(1-2*int32(v_t_3>>(i_j)&1)))
+				dst[32*i_b+i_j+16] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_3][i_j]))) * signs[int32(v_t_3>>(i_j)&1)&1])
 			}
 			v_g_4 := int32(src[8*i_b+5])
 			v_s_4 := int32(binary.LittleEndian.Uint32(src[8*i_b+6:]) >> 21 & 0x7f)
 			v_t_4 := int32(tableKsigns[v_s_4])
 			for i_j := 0; i_j < 8; i_j++ {
-				dst[32*i_b+i_j+24] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_4][i_j]))) * float32(1-2*int32(v_t_4>>(i_j)&1)))
+				dst[32*i_b+i_j+24] = float32(float32(v_db*float32(int32(tableIq2xxsGrid[v_g_4][i_j]))) * signs[int32(v_t_4>>(i_j)&1)&1])
 			}
 		}
 		data, out = data[66:], out[256:]

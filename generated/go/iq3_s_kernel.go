@@ -23,76 +23,76 @@ func dequantizeIQ3_S(out []float32, data, _, _ []byte) {
 			v_g := (int32(src[16*i_c+2]) | int32(src[2*i_c+66]&0x1)<<8)
 			v_s := int32(src[8*i_c+74])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g][i_j]))) * float32(1-2*int32(v_s>>(i_j)&1)))
+				dst[64*i_c+i_j] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g][i_j]))) * signs[int32(v_s>>(i_j)&1)&1])
 			}
 			v_g_2 := (int32(src[16*i_c+3]) | int32(src[2*i_c+66]>>1&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+4] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_2][i_j]))) * float32(1-2*int32(v_s>>(i_j+4)&1)))
+				dst[64*i_c+i_j+4] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_2][i_j]))) * signs[int32(v_s>>(i_j+4)&1)&1])
 			}
 			v_g_3 := (int32(src[16*i_c+4]) | int32(src[2*i_c+66]>>2&0x1)<<8)
 			v_s_2 := int32(src[8*i_c+75])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+8] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_3][i_j]))) * float32(1-2*int32(v_s_2>>(i_j)&1)))
+				dst[64*i_c+i_j+8] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_3][i_j]))) * signs[int32(v_s_2>>(i_j)&1)&1])
 			}
 			v_g_4 := (int32(src[16*i_c+5]) | int32(src[2*i_c+66]>>3&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+12] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_4][i_j]))) * float32(1-2*int32(v_s_2>>(i_j+4)&1)))
+				dst[64*i_c+i_j+12] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_4][i_j]))) * signs[int32(v_s_2>>(i_j+4)&1)&1])
 			}
 			v_g_5 := (int32(src[16*i_c+6]) | int32(src[2*i_c+66]>>4&0x1)<<8)
 			v_s_3 := int32(src[8*i_c+76])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+16] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_5][i_j]))) * float32(1-2*int32(v_s_3>>(i_j)&1)))
+				dst[64*i_c+i_j+16] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_5][i_j]))) * signs[int32(v_s_3>>(i_j)&1)&1])
 			}
 			v_g_6 := (int32(src[16*i_c+7]) | int32(src[2*i_c+66]>>5&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+20] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_6][i_j]))) * float32(1-2*int32(v_s_3>>(i_j+4)&1)))
+				dst[64*i_c+i_j+20] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_6][i_j]))) * signs[int32(v_s_3>>(i_j+4)&1)&1])
 			}
 			v_g_7 := (int32(src[16*i_c+8]) | int32(src[2*i_c+66]>>6&0x1)<<8)
 			v_s_4 := int32(src[8*i_c+77])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+24] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_7][i_j]))) * float32(1-2*int32(v_s_4>>(i_j)&1)))
+				dst[64*i_c+i_j+24] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_7][i_j]))) * signs[int32(v_s_4>>(i_j)&1)&1])
 			}
 			v_g_8 := (int32(src[16*i_c+9]) | int32(src[2*i_c+66]>>7)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+28] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_8][i_j]))) * float32(1-2*int32(v_s_4>>(i_j+4)&1)))
+				dst[64*i_c+i_j+28] = float32(float32(v_db*float32(int32(tableIq3sGrid[v_g_8][i_j]))) * signs[int32(v_s_4>>(i_j+4)&1)&1])
 			}
 			v_sc_2 := int32(src[i_c+106] >> 4)
 			v_db_2 := float32(v_d * float32((1 + (2 * v_sc_2))))
 			v_g_9 := (int32(src[16*i_c+10]) | int32(src[2*i_c+67]&0x1)<<8)
 			v_s_5 := int32(src[8*i_c+78])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+32] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_9][i_j]))) * float32(1-2*int32(v_s_5>>(i_j)&1)))
+				dst[64*i_c+i_j+32] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_9][i_j]))) * signs[int32(v_s_5>>(i_j)&1)&1])
 			}
 			v_g_10 := (int32(src[16*i_c+11]) | int32(src[2*i_c+67]>>1&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+36] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_10][i_j]))) * float32(1-2*int32(v_s_5>>(i_j+4)&1)))
+				dst[64*i_c+i_j+36] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_10][i_j]))) * signs[int32(v_s_5>>(i_j+4)&1)&1])
 			}
 			v_g_11 := (int32(src[16*i_c+12]) | int32(src[2*i_c+67]>>2&0x1)<<8)
 			v_s_6 := int32(src[8*i_c+79])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+40] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_11][i_j]))) * float32(1-2*int32(v_s_6>>(i_j)&1)))
+				dst[64*i_c+i_j+40] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_11][i_j]))) * signs[int32(v_s_6>>(i_j)&1)&1])
 			}
 			v_g_12 := (int32(src[16*i_c+13]) | int32(src[2*i_c+67]>>3&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+44] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_12][i_j]))) * float32(1-2*int32(v_s_6>>(i_j+4)&1)))
+				dst[64*i_c+i_j+44] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_12][i_j]))) * signs[int32(v_s_6>>(i_j+4)&1)&1])
 			}
 			v_g_13 := (int32(src[16*i_c+14]) | int32(src[2*i_c+67]>>4&0x1)<<8)
 			v_s_7 := int32(src[8*i_c+80])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+48] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_13][i_j]))) * float32(1-2*int32(v_s_7>>(i_j)&1)))
+				dst[64*i_c+i_j+48] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_13][i_j]))) * signs[int32(v_s_7>>(i_j)&1)&1])
 			}
 			v_g_14 := (int32(src[16*i_c+15]) | int32(src[2*i_c+67]>>5&0x1)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+52] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_14][i_j]))) * float32(1-2*int32(v_s_7>>(i_j+4)&1)))
+				dst[64*i_c+i_j+52] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_14][i_j]))) * signs[int32(v_s_7>>(i_j+4)&1)&1])
 			}
 			v_g_15 := (int32(src[16*i_c+16]) | int32(src[2*i_c+67]>>6&0x1)<<8)
 			v_s_8 := int32(src[8*i_c+81])
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+56] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_15][i_j]))) * float32(1-2*int32(v_s_8>>(i_j)&1)))
+				dst[64*i_c+i_j+56] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_15][i_j]))) * signs[int32(v_s_8>>(i_j)&1)&1])
 			}
 			v_g_16 := (int32(src[16*i_c+17]) | int32(src[2*i_c+67]>>7)<<8)
 			for i_j := 0; i_j < 4; i_j++ {
-				dst[64*i_c+i_j+60] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_16][i_j]))) * float32(1-2*int32(v_s_8>>(i_j+4)&1)))
+				dst[64*i_c+i_j+60] = float32(float32(v_db_2*float32(int32(tableIq3sGrid[v_g_16][i_j]))) * signs[int32(v_s_8>>(i_j+4)&1)&1])
 			}
 		}
 		data, out = data[110:], out[256:]

@@ -25,7 +25,7 @@ func dequantizeIQ3_XXS(out []float32, data, _, _ []byte) {
 			for i_k := 0; i_k < 2; i_k++ {
 				v_g := int32(src[8*i_b+i_k+2])
 				for i_j := 0; i_j < 4; i_j++ {
-					dst[32*i_b+i_j+4*i_k] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g][i_j]))) * float32(1-2*int32(v_t>>(i_j+4*i_k)&1)))
+					dst[32*i_b+i_j+4*i_k] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g][i_j]))) * signs[int32(v_t>>(i_j+4*i_k)&1)&1])
 				}
 			}
 			v_s_2 := int32(binary.LittleEndian.Uint32(src[4*i_b+66:]) >> 7 & 0x7f)
@@ -33,7 +33,7 @@ func dequantizeIQ3_XXS(out []float32, data, _, _ []byte) {
 			for i_k := 0; i_k < 2; i_k++ {
 				v_g_2 := int32(src[8*i_b+i_k+4])
 				for i_j := 0; i_j < 4; i_j++ {
-					dst[32*i_b+i_j+4*i_k+8] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_2][i_j]))) * float32(1-2*int32(v_t_2>>(i_j+4*i_k)&1)))
+					dst[32*i_b+i_j+4*i_k+8] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_2][i_j]))) * signs[int32(v_t_2>>(i_j+4*i_k)&1)&1])
 				}
 			}
 			v_s_3 := int32(binary.LittleEndian.Uint32(src[4*i_b+66:]) >> 14 & 0x7f)
@@ -41,7 +41,7 @@ func dequantizeIQ3_XXS(out []float32, data, _, _ []byte) {
 			for i_k := 0; i_k < 2; i_k++ {
 				v_g_3 := int32(src[8*i_b+i_k+6])
 				for i_j := 0; i_j < 4; i_j++ {
-					dst[32*i_b+i_j+4*i_k+16] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_3][i_j]))) * float32(1-2*int32(v_t_3>>(i_j+4*i_k)&1)))
+					dst[32*i_b+i_j+4*i_k+16] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_3][i_j]))) * signs[int32(v_t_3>>(i_j+4*i_k)&1)&1])
 				}
 			}
 			v_s_4 := int32(binary.LittleEndian.Uint32(src[4*i_b+66:]) >> 21 & 0x7f)
@@ -49,7 +49,7 @@ func dequantizeIQ3_XXS(out []float32, data, _, _ []byte) {
 			for i_k := 0; i_k < 2; i_k++ {
 				v_g_4 := int32(src[8*i_b+i_k+8])
 				for i_j := 0; i_j < 4; i_j++ {
-					dst[32*i_b+i_j+4*i_k+24] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_4][i_j]))) * float32(1-2*int32(v_t_4>>(i_j+4*i_k)&1)))
+					dst[32*i_b+i_j+4*i_k+24] = float32(float32(v_db*float32(int32(tableIq3xxsGrid[v_g_4][i_j]))) * signs[int32(v_t_4>>(i_j+4*i_k)&1)&1])
 				}
 			}
 		}

@@ -32,6 +32,9 @@ func rareHalf(sign, magnitude uint32) float32 {
 	return math.Float32frombits(sign | small)
 }
 
+// signs has -1 for a bit that is set.
+var signs = [2]float32{1, -1}
+
 // choose is a conditional expression.
 func choose[T int32 | uint32 | int64 | float32 | float64 | uint8 | uint16](condition bool, yes, no T) T {
 	if condition {

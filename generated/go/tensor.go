@@ -118,9 +118,8 @@ func (t *Tensor) Float32s() ([]float32, error) {
 }
 
 const (
-	maxInt   = int(^uint(0) >> 1)
-	atOnce   = 1 << 20 // bytes of whole rows that are read at a time
-	smallRow = 1
+	maxInt = int(^uint(0) >> 1)
+	atOnce = 1 << 20 // bytes of whole rows that are read at a time
 )
 
 // Dequantize writes all elements into dst, which has that many, bit for bit as ggml does.
@@ -134,7 +133,7 @@ func (t *Tensor) Dequantize(dst []float32) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	row := smallRow
+	row := 1
 	if len(t.Dims) > 0 {
 		row = int(t.Dims[0])
 	}

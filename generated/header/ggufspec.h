@@ -167,6 +167,12 @@ typedef struct {
 /* The name of a value type ("UINT32"), or NULL. */
 GGUFSPEC_API const char *ggufspec_value_type_name(uint32_t type);
 
+/* Its kind: 'u' or 'i' (integers), 'f' (float), 'b' (bool), 's' (string), 'a' (array); 0 for none. */
+GGUFSPEC_API char ggufspec_value_type_kind(uint32_t type);
+
+/* Bytes of a number of the type; 0 for strings and arrays. */
+GGUFSPEC_API unsigned ggufspec_value_type_bytes(uint32_t type);
+
 /* What a scalar or string holds; 1, or 0 when it is another type or does not fit. Whole numbers
  * and floats convert when it is exact; any byte of a bool but 0 is 1. */
 GGUFSPEC_API int ggufspec_as_u64(const ggufspec_value *value, uint64_t *out);
@@ -6925,6 +6931,13 @@ static char ggs_kind(uint32_t type) {
     unsigned i = ggs_value_name(type);
     return (char)(i < GGS_VALUE_TYPES ? ggs_value_names[i].kind : '?');
 }
+
+GGUFSPEC_API char ggufspec_value_type_kind(uint32_t type) {
+    char kind = ggs_kind(type);
+    return (char)(kind == '?' ? 0 : kind);
+}
+
+GGUFSPEC_API unsigned ggufspec_value_type_bytes(uint32_t type) { return ggs_width(type); }
 
 /* The value of a type whose bytes begin at `at` and that a walk has found whole. */
 static void ggs_decode_value(ggufspec_value *v, uint8_t form, const uint8_t *at, uint64_t room,

@@ -37,13 +37,20 @@ LANGUAGES = {
 }
 FUSING = ["-O3", "-march=native", "-ffp-contract=fast"]
 MODES = {
-    "all": [],
-    "one type": ["-DGGUFSPEC_SOME_TYPES", "-DGGUFSPEC_WITH_Q4_K", "-DGGUFSPEC_NO_PACKING"],
-    "reader alone": ["-DGGUFSPEC_NO_WRITER", "-DGGUFSPEC_STATIC"],
-    "optimized": ["-O3", "-march=native"],
+    "all": ["-O1"],
+    "one type": [
+        "-fsyntax-only",
+        "-DGGUFSPEC_SOME_TYPES",
+        "-DGGUFSPEC_WITH_Q4_K",
+        "-DGGUFSPEC_NO_PACKING",
+    ],
+    "reader alone": ["-fsyntax-only", "-DGGUFSPEC_NO_WRITER", "-DGGUFSPEC_STATIC"],
 }
-LIBRARY = {"memcpy", "memset", "memcmp", "strlen", "strcmp", "bcmp"}
-"""What the header asks of a C library; clang makes bcmp of memcmp."""
+LIBRARY = {"memcpy", "memset", "memcmp", "strlen", "strcmp", "memmove", "bcmp"}
+"""What the header asks of a C library; compilers make the last two of loops and memcmp."""
+
+PLAIN = ["-fno-stack-protector", "-fno-pie"]
+"""Position-independent tables with pointers count as variables."""
 
 BLOCKS = 48
 """Of each sample: what one line of a request holds."""
@@ -110,7 +117,8 @@ def test_nothing_is_fused(folder: Path, compiler: str) -> None:
 def test_other_processors_with_default_flags(folder: Path, machine: Machine) -> None:
     """AArch64 has fused multiply-add everywhere, and GCC uses it unless the source forbids it."""
     _need(machine)
-    target = _compiled(machine.compiler, folder / machine.name, "-std=c99", "-O3", "-static")
+    options = ["-std=c99", "-O2", "-static"]
+    target = _compiled(machine.compiler, folder / machine.name, *options)
     assert _differences([program(machine.emulator), target]) == []
 
 
@@ -146,7 +154,7 @@ def test_no_instruction_is_fused(folder: Path, build: str) -> None:
     assert _fused(folder, build, HEADER) == set()
 
 
-@pytest.mark.parametrize("build", BUILDS)
+@pytest.mark.parametrize("build", ["gcc", "clang", "aarch64"])
 def test_without_its_pragmas_some_would_be(folder: Path, build: str) -> None:
     if (
         build != "aarch64"
@@ -174,8 +182,8 @@ def test_compiles_without_a_warning(folder: Path, compiler: str, mode: str) -> N
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_asks_a_library_for_five_functions(folder: Path, compiler: str) -> None:
-    source, options = _implementation(folder), ["-std=c99", "-O2", "-fno-stack-protector", "-c"]
+def test_needs_no_memory_and_no_library(folder: Path, compiler: str) -> None:
+    source, options = _implementation(folder), ["-std=c99", "-O2", *PLAIN, "-c"]
     target = _compiled(compiler, folder / f"{compiler}.o", *options, source=source)
     symbols = run([program("nm"), "-u", target]).decode().split()
     asked = {name for name in symbols if name not in ("U", "w", "_GLOBAL_OFFSET_TABLE_")}

@@ -18,19 +18,24 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
 
 from ggufspec.codegen.container import load_container
-from ggufspec.codegen.spec import load_spec
+from ggufspec.codegen.spec import Spec, load_spec
+from ggufspec.codegen.targets.ksy import outputs
 from ggufspec.codegen.targets.ksy.container import container_file
 from ggufspec.codegen.targets.ksy.targets import TARGETS, Target
+from support import interpreter
+from support.layouts import random_layout
 from support.lock import locked
 from support.pip import UnreachableError
 from support.project import ROOT
 from support.realfiles import cache_folder
+from support.specs import MADE_UP
 
 KSC = "kaitai-struct-compiler@0.11.0"
 JAVASCRIPT = "kaitai-struct@0.11.0"
@@ -139,19 +144,25 @@ def java_runtime() -> Path:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    """Both forms of what is checked in."""
+    return compile_forms(KSY, tmp_path_factory)
+
+
+def compile_forms(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     """Both forms, by ksc, for every target."""
     folders, said = {}, {}
-    for form, sources in {"main": KSY, "nim": KSY / "nim"}.items():
+    for form, sources in {"main": folder, "nim": folder / "nim"}.items():
         out = folders[form] = tmp_path_factory.mktemp(form)
         trees = []
         for name in TREES:
             source = sources / f"{name}.ksy"
             if not source.is_file():  # what has no conditions needs no form without
-                source = KSY / f"{name}.ksy"
+                source = folder / f"{name}.ksy"
             trees.append(out / f"{name}.json")
             trees[-1].write_text(json.dumps(yaml.safe_load(source.read_text())))
         done = subprocess.run(
-            ["node", HERE / "compile.mjs", modules(), out, *trees],
+            ["node", HERE / "compile.mjs", modules(), out,
+             "all" if form == "main" else form, *trees],
             capture_output=True, text=True, check=True, timeout=300,
         )  # fmt: skip
         for line in done.stdout.splitlines():
@@ -191,7 +202,7 @@ def test_text_has_the_checks_that_the_table_names(compiled: Compiled, target: Ta
 # ---- running
 
 
-def programs(target: str, compiled: Compiled, folder: Path) -> list[str | Path]:
+def programs(target: str, compiled: Compiled, folder: Path, spec: Spec) -> list[str | Path]:
     """The command that answers requests in a language."""
     made = compiled.folders["main"] / target
     match target:
@@ -211,7 +222,7 @@ def programs(target: str, compiled: Compiled, folder: Path) -> list[str | Path]:
             return ["java", "-cp", f"{java_runtime()}{os.pathsep}{classes}", "Read"]
         case _:
             needs("go")
-            return [build_go(made, folder)]
+            return [build_go(made, folder, spec)]
 
 
 def needs(*tools: str) -> None:
@@ -221,12 +232,11 @@ def needs(*tools: str) -> None:
             pytest.skip(f"{tool} is not installed")
 
 
-def build_go(made: Path, folder: Path) -> Path:
+def build_go(made: Path, folder: Path, spec: Spec) -> Path:
     """Ksc's text, a package clause in front of each, and the program beside them."""
     for path in made.glob("*.go"):
         (folder / path.name).write_text(f"package main\n\n{path.read_text()}")
     shutil.copy(HERE / "read.go", folder)
-    spec = load_spec(ROOT / "spec")
     names = {
         kind.name: "".join(map(str.capitalize, kind.name.lower().split("_")))
         for kind in spec.layouts
@@ -271,7 +281,8 @@ def program(
     request: pytest.FixtureRequest, compiled: Compiled, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, list[str | Path]]:
     """A target's name, and the command that runs it."""
-    return request.param, programs(request.param, compiled, tmp_path_factory.mktemp(request.param))
+    folder = tmp_path_factory.mktemp(request.param)
+    return request.param, programs(request.param, compiled, folder, load_spec(ROOT / "spec"))
 
 
 def test_those_that_run_are_those_of_the_table() -> None:
@@ -428,38 +439,104 @@ def plain_name(name: str) -> str:
 
 def test_blocks_give_their_codes(program: tuple[str, list[str | Path]]) -> None:
     """Every stored field and every code of every layout, number by number."""
-    _, command = program
-    spec = load_spec(ROOT / "spec")
-    wide = {(kind.name, field.name) for kind in spec.layouts for field in kind.fields
-            if field.scalar.name == "f32"}  # fmt: skip
-    cases = records()
+    spec, cases = load_spec(ROOT / "spec"), records()
     assert {case.type for case in cases} >= {kind.name for kind in spec.layouts}
+    assert check_blocks(program, cases, spec) > 500
+
+
+def check_blocks(program: tuple[str, list[str | Path]], cases: list[Record], spec: Spec) -> int:
+    """Compare the codes of all records; how many arrays were compared."""
+    target, command = program
+    scalars = {(k.name, f.name): f.scalar.name for k in spec.layouts for f in k.fields}
     answers = asked(command, [f"block\t{case.type}\t{case.row}" for case in cases])
     compared = 0
     for case, answer in zip(cases, answers, strict=True):
+        assert answer, case.type
         assert answer[0][0] == "code", (case.type, answer)
         got = {plain_name(line[1]): line[2].split() for line in answer}
         for name, wanted in case.codes.items():
             numbers = got.get(plain_name(f"{name}_code"), got.get(plain_name(name)))
             assert numbers is not None, (case.type, name, sorted(got))
-            if (case.type, name) in wide:
-                same = list(map(single, wanted)) == [float_text(one) for one in numbers]
-            else:
-                same = wanted == list(map(int, numbers))
-            assert same, (case.type, name)
+            scalar = scalars.get((case.type, name), "")
+            texts = [stored_text(bits, scalar, rounded=target == "javascript") for bits in wanted]
+            assert texts == [number_text(one, scalar) for one in numbers], (case.type, name)
             compared += 1
-    assert compared > 500
+    return compared
 
 
-def single(bits: int) -> str:
-    value = struct.unpack("<f", struct.pack("<I", bits))[0]
-    return float_text(value)
+FLOATS = {"f32": ("<f", "<I"), "f64": ("<d", "<Q")}
 
 
-def float_text(value: str | float) -> str:
-    """A float32's value; infinities and NaNs as all languages' words for them."""
+def stored_text(bits: int, scalar: str, *, rounded: bool) -> str:
+    """A stored number as it has to come; those floats that Kaitai knows come as numbers."""
+    if scalar in FLOATS:
+        real, whole = FLOATS[scalar]
+        return number_text(repr(struct.unpack(real, struct.pack(whole, bits))[0]), scalar)
+    return str(number(bits, rounded=rounded))
+
+
+def number_text(text: str, scalar: str) -> str:
+    """A number of an answer; infinities and NaNs as all languages' words for them."""
+    if scalar not in FLOATS:
+        return text if re.fullmatch("-?[0-9]+", text) else str(int(float(text)))
     words = {"Infinity": "inf", "+Inf": "inf", "-Infinity": "-inf", "-Inf": "-inf", "NaN": "nan"}
-    value = float(words.get(value, value)) if isinstance(value, str) else value
-    if math.isnan(value):
-        return "nan"
-    return struct.pack("<f", value).hex() if math.isfinite(value) else str(value)
+    value = float(words.get(text, text))
+    return "nan" if math.isnan(value) else struct.pack(FLOATS[scalar][0], value).hex()
+
+
+# ---- a spec with more in it
+
+
+@pytest.fixture(scope="session")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, list[Record], Compiled]:
+    """Layouts that no ggml has, made up and random ones, and a value type more."""
+    folder = tmp_path_factory.mktemp("grown")
+    shutil.copytree(ROOT / "spec", folder / "spec", ignore=shutil.ignore_patterns("conformance"))
+    texts = {path.name: path.read_text() for path in (MADE_UP / "types").iterdir()}
+    texts |= {f"random_{n}.yaml": random_layout(Random(n), f"RANDOM_{n}") for n in range(12)}
+    for name, text in texts.items():
+        (folder / "spec/types" / name).write_text(text)
+    for path in (MADE_UP / "tables").iterdir():
+        shutil.copy(path, folder / "spec/tables")
+    with (folder / "spec/container/values.yaml").open("a") as values:
+        values.write("UINT24X: {id: 13, kind: uint, bytes: 2, since: 3}\n")
+    spec = load_spec(folder / "spec")
+    sources = {}
+    for output in outputs(spec):
+        path = folder / output.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(output.body)
+        sources[output.path] = output.body
+    assert "uint24x" in sources["ksy/gguf_le.ksy"]
+    cases = [made_up_record(name, text, folder / "spec", spec) for name, text in texts.items()]
+    return spec, cases, compile_forms(folder / "ksy", tmp_path_factory)
+
+
+def made_up_record(name: str, text: str, root: Path, spec: Spec) -> Record:
+    """Random blocks of a type, and what the interpreter of its file says."""
+    kind = spec.type(name.removesuffix(".yaml").upper())
+    rng, plain = Random(name), interpreter.parse(text, root)
+    blocks = [rng.randbytes(kind.bytes) for _ in range(4)]
+    sides = rng.randbytes(kind.prefix_bytes), rng.randbytes(kind.suffix_bytes)
+    codes: dict[str, list[int]] = {}
+    for stored in blocks:
+        for code, numbers in interpreter.unpack(plain, interpreter.Stored(stored, *sides)).items():
+            codes.setdefault(code, []).extend(numbers)
+    inside = {code: numbers for code, numbers in codes.items() if "." not in code}
+    return Record(kind.name, b"".join(blocks).hex(), inside)
+
+
+@pytest.mark.parametrize("target", RUN)
+def test_made_up_types_come_by_themselves(
+    target: str, grown: tuple[Spec, list[Record], Compiled], tmp_path: Path
+) -> None:
+    """No emitter knows a type: whatever the language can say, every target reads."""
+    spec, cases, made = grown
+    assert set(made.said.values()) >= {"ok"}
+    assert check_blocks((target, programs(target, made, tmp_path, spec)), cases, spec) > 100
+
+
+def test_made_up_types_compile_everywhere(grown: tuple[Spec, list[Record], Compiled]) -> None:
+    _, _, made = grown
+    said = {(t.name, tree): made.said[t.form, tree, t.name] for t in TARGETS for tree in TREES}
+    assert said == dict.fromkeys(said, "ok")

@@ -8,7 +8,7 @@ from pathlib import Path
 import jinja2
 
 from ... import expr as E
-from ...container import load_container
+from ...container.load import FILES, load_container
 from ...loops.dequantize import dequantize
 from ...loops.packing import arrays, pack, unpack
 from ...model import BlockType
@@ -32,21 +32,19 @@ _FRAMES = jinja2.Environment(
 
 def outputs(spec: Spec) -> list[Output]:
     """Support code, one file of kernels a type, tables, registry."""
-    every = [kind.file for kind in spec.layouts]
     registered = [kind.file for kind in spec.types]
     shared = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
     container = load_container(spec.root)
-    walked = [f"container/{name}.yaml" for name in ("layout", "profiles", "rules", "values")]
     made = [_kernels(kind) for kind in spec.layouts]
     made += [
-        _output("tables.go", tables.container_tables(spec, container), [*walked, "VERSION"]),
+        _output("tables.go", tables.container_tables(spec, container), [*FILES, "VERSION"]),
         _output("registry.go", tables.registry(spec), registered),
         _output("codebooks.go", tables.kernel_tables(spec), shared),
     ]
     for frame in sorted(TEMPLATES.glob("*.j2")):
         if frame.name != "kernel.go.j2":
             text = _FRAMES.get_template(frame.name).render(spec=spec)
-            made.append(_output(frame.name.removesuffix(".j2"), text, ["VERSION", *every[:0]]))
+            made.append(_output(frame.name.removesuffix(".j2"), text, ["VERSION"]))
     return made
 
 
@@ -67,6 +65,7 @@ def _kernels(kind: BlockType) -> Output:
         codes=sum(array.count for array in arrays(kind)),
         pictures=[code_line(code) for code in codes.values()],
         formulas=[f"{name} = {formula}" for name, formula in kind.decode_text.items()],
+        deeper=textwrap.indent(bodies["dequantize"], "\t"),
         imports=_imports("\n".join(bodies.values())),
         **bodies,
     )

@@ -118,7 +118,7 @@ class Go(Language):
         return f"int32({value} >> ({shift}) & 1)"
 
     def sign(self, bit: str) -> str:
-        return f"float32(1 - 2 * {bit})"
+        return f"signs[{bit} & 1]"
 
     def select(self, condition: str, yes: str, no: str) -> str:
         return f"choose({condition} != 0, {yes}, {no})"
@@ -145,7 +145,8 @@ class Go(Language):
     def store_word(self, bits: int, offset: str, element: str) -> str:
         if bits == 8:
             return statement(f"dst[{offset}] = uint8({element})")
-        return statement(f"binary.LittleEndian.PutUint{bits}(dst[{offset}:], uint{bits}({element}))")
+        put = f"binary.LittleEndian.PutUint{bits}"
+        return statement(f"{put}(dst[{offset}:], uint{bits}({element}))")
 
     def or_bits(
         self, bits: int, offset: str, element: str, low: int, width: int, shift: Affine

@@ -16,4 +16,3 @@ def camel(name: str) -> str:
 def value_name(name: str) -> str:
     """The constant of a value type: UINT8 gives Uint8."""
     return camel(name.lower())
-

@@ -264,7 +264,8 @@ def _quoted(text: str) -> str:
 
 
 def _quoted_bytes(text: bytes) -> str:
-    return '"' + "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\x{b:02x}" for b in text) + '"'
+    plain = set(range(32, 127)) - set(b'"\\')
+    return '"' + "".join(chr(b) if b in plain else f"\\x{b:02x}" for b in text) + '"'
 
 
 # ---- registry
@@ -335,6 +336,7 @@ def _codebook(table: Table) -> str:
     values = sorted(set(table.data))
     if len(table.shape) == 2 and len(values) <= _MOST_DIGITS:
         return _as_digits(table, name, kind, values)
+    rows: Iterable[str]
     if len(table.shape) == 1:
         head, rows = f"var {name} = [{table.shape[0]}]{kind}{{", map(str, table.data)
     else:

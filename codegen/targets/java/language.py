@@ -121,7 +121,7 @@ class Java(Language):
         if "Codebooks" in value or not isinstance(of, E.Int):
             return f"(float) {value}"
         piece = _SLICE.fullmatch(self._declared.get(value, ""))
-        if piece:  # the float of a byte's slice is one look-up
+        if piece and of.low >= 0:  # the float of a byte's slice is one look-up
             shift = int(piece["shift"] or 0)
             width = int(piece["mask"], 16).bit_length() if piece["mask"] else 8 - shift
             self.slices.add((shift, width))

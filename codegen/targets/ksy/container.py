@@ -121,7 +121,8 @@ class _Writer:
     # ---- the file
 
     def _root(self) -> list[Tree]:
-        c, seq = self.container, []
+        c = self.container
+        seq: list[Tree] = []
         for item in c.section("header").fields:
             if item.kind == "literal":
                 self.rules.use("literal", "contents")
@@ -261,7 +262,8 @@ class _Writer:
     # ---- metadata
 
     def _metadata(self) -> Tree:
-        c, seq = self.container, []
+        c = self.container
+        seq: list[Tree] = []
         fields = c.section("metadata").fields
         key = next(item for item in fields if item.kind == "string")
         earlier: list[str] = []

@@ -53,8 +53,8 @@ with GgufLe.from_file("model.gguf") as f:
   and `.body.elements`. `.body.data` is the bytes of a numeric array, whose elements are read when
   asked for.
 - A tensor's bytes are `tensor_blocks[i].data`, read when asked for; a tensor that reaches beyond
-  the end of the file is refused at once. `is_sized` is false for a type that is not in the list and for
-  rows that are no whole blocks: then `nbytes` is 0 and there is no `data`.
+  the end of the file is refused at once. `is_sized` is false for a type that is not in the list and
+  for rows that are no whole blocks: then `nbytes` is 0 and there is no `data`.
 - The blocks are those of little-endian files. Halves and smaller floats come as bits.
 
 ## What is checked

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Tree = dict[str, Any]
+Tree = dict[Any, Any]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./()-]+)*\Z")
 _WORDS = frozenset("true false yes no on off null y n".split())
@@ -71,6 +71,7 @@ def _scalar(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if _PLAIN.match(value) and value not in _WORDS:
-        return str(value)
-    return "'" + value.replace("'", "''") + "'"
+    text = str(value)
+    if _PLAIN.match(text) and text not in _WORDS:
+        return text
+    return "'" + text.replace("'", "''") + "'"

@@ -72,6 +72,7 @@ def _values(spec: Spec, container: Container) -> dict[str, object]:
         "lookalikes": [pair for f in container.section("header").fields for pair in f.lookalikes],
         "default_profile": default,
         "kinds": kinds,
+        "numbers": tables.numbers(kinds),
         "first_version": container.versions[0],
         "string": next(kind.variant for kind in kinds if kind.kind == "string"),
         "array": next(kind.variant for kind in kinds if kind.kind == "array"),

@@ -74,7 +74,7 @@ class Rust(Language):
         return " && ".join(conditions)
 
     def choose(self, condition: str, yes: str, no: str) -> str:
-        return f"(if {condition} {{ {yes} }} else {{ {no} }})"
+        return f"(if {condition} {{ {_bare(yes)} }} else {{ {_bare(no)} }})"
 
     # ---- formulas
 
@@ -85,10 +85,10 @@ class Rust(Language):
         return f"({value} as f32)"
 
     def negate(self, value: str, of: E.Type) -> str:
-        return f"(-{value})"
+        return f"(-{self._wide(value, of)})"
 
     def binary(self, op: str, left: str, right: str, of: E.Type) -> str:
-        return f"({left} {op} {right})"
+        return f"({self._wide(left, of)} {op} {self._wide(right, of)})"
 
     def lookup(self, table: Table, row: str, column: str | None) -> str:
         entry = f"TABLE_{table.name.upper()}[{row} as usize]"
@@ -96,16 +96,21 @@ class Rust(Language):
 
     def bit(self, value: str, shift: str) -> str:
         by = f"({_place(shift)})" if " " in shift else shift
-        return f"(({value} >> {by}) & 1)"
+        return f"((({value} >> {by}) & 1) as i32)"
 
     def sign(self, bit: str) -> str:
         return f"((1 - 2 * {bit}) as f32)"
 
     def select(self, condition: str, yes: str, no: str) -> str:
-        return f"(if {condition} != 0 {{ {yes} }} else {{ {no} }})"
+        return f"(if {condition} != 0 {{ {_bare(yes)} }} else {{ {_bare(no)} }})"
 
     def half(self, value: str) -> str:
         return f"one_half({value} as u16)"
+
+    def _wide(self, value: str, of: E.Type) -> str:
+        """An operand in the type of a result that is wider than most."""
+        rust = self.type(of)
+        return f"({value} as {rust})" if isinstance(of, E.Int) and rust != "i32" else value
 
     # ---- codes of a block, all arrays one behind the other in ``codes``
 

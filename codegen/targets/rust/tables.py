@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...container.model import SECTIONS, Container, Field, Rule, ValueType
@@ -65,6 +65,15 @@ class Kind:
     @property
     def into_i64(self) -> bool:
         return self.integer and self.of.bytes < 8
+
+
+def numbers(kinds: Sequence[Kind]) -> list[tuple[Kind, list[Kind]]]:
+    """The number types of Rust: the first value type of each, and all that hold such numbers."""
+    alike: dict[str, list[Kind]] = {}
+    for kind in kinds:
+        if kind.number:
+            alike.setdefault(kind.rust, []).append(kind)
+    return [(same[0], same) for same in alike.values()]
 
 
 def camel(name: str) -> str:

@@ -36,8 +36,9 @@ _BOOKS = re.compile(r"\b(?:TABLE|SCALAR)_[A-Z0-9_]+\b")
 def outputs(spec: Spec) -> list[Output]:
     """The package: hand-written support from templates, tables and kernels from the spec."""
     every = [kind.file for kind in spec.layouts]
-    frames = {
+    frames: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
         "package.json": (("VERSION",), {"version": spec.version}),
+        "README.md": (("VERSION",), {"version": spec.version}),
         "src/tables.ts": (CONTAINER_FILES, tables.container(load_container(spec.root))),
         "src/types.ts": (
             ("VERSION", "scalars.yaml", *(kind.file for kind in spec.types)),

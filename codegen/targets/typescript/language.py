@@ -108,7 +108,7 @@ class TypeScript(Language):
         return f"({text})" if text.startswith("-") else text
 
     def to_float(self, value: str, of: E.Type) -> str:
-        if isinstance(of, E.Int) and -_EXACT <= of.low and of.high <= _EXACT:
+        if isinstance(of, E.Int) and of.low >= -_EXACT and of.high <= _EXACT:
             return value
         return f"fround({value})"
 
@@ -143,6 +143,9 @@ class TypeScript(Language):
         return f"a_{array.name.replace('.', '_')}[{_plus(block, place)}]"
 
     def keep(self, element: str, array: Array, parts: Sequence[Part], scalar: Scalar | None) -> str:
+        if scalar and scalar.kind == "int" and scalar.bits < 32:
+            shift = 32 - scalar.bits
+            return f"{element} = {parts[0].text} << {shift} >> {shift};"
         texts = [f"{text} << {low}" if low else text for text, low, _ in parts]
         return f"{element} = {' | '.join(texts)};"
 

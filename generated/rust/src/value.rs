@@ -96,6 +96,24 @@ impl ValueType {
         }
     }
 
+    /// Bytes of a value; none for strings and arrays, which have a length.
+    pub const fn bytes(self) -> Option<usize> {
+        match self {
+            ValueType::Uint8 => Some(1),
+            ValueType::Int8 => Some(1),
+            ValueType::Uint16 => Some(2),
+            ValueType::Int16 => Some(2),
+            ValueType::Uint32 => Some(4),
+            ValueType::Int32 => Some(4),
+            ValueType::Float32 => Some(4),
+            ValueType::Bool => Some(1),
+            ValueType::Uint64 => Some(8),
+            ValueType::Int64 => Some(8),
+            ValueType::Float64 => Some(8),
+            ValueType::String | ValueType::Array => None,
+        }
+    }
+
     /// The type with a number.
     pub fn from_id(id: u32) -> Option<ValueType> {
         ValueType::ALL.iter().copied().find(|kind| kind.id() == id)
@@ -249,6 +267,10 @@ impl Number for u8 {
     const TYPE: ValueType = ValueType::Uint8;
     const BYTES: usize = 1;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Uint8)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -270,6 +292,10 @@ impl Sealed for i8 {}
 impl Number for i8 {
     const TYPE: ValueType = ValueType::Int8;
     const BYTES: usize = 1;
+
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Int8)
+    }
 
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
@@ -293,6 +319,10 @@ impl Number for u16 {
     const TYPE: ValueType = ValueType::Uint16;
     const BYTES: usize = 2;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Uint16)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -314,6 +344,10 @@ impl Sealed for i16 {}
 impl Number for i16 {
     const TYPE: ValueType = ValueType::Int16;
     const BYTES: usize = 2;
+
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Int16)
+    }
 
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
@@ -337,6 +371,10 @@ impl Number for u32 {
     const TYPE: ValueType = ValueType::Uint32;
     const BYTES: usize = 4;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Uint32)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -358,6 +396,10 @@ impl Sealed for i32 {}
 impl Number for i32 {
     const TYPE: ValueType = ValueType::Int32;
     const BYTES: usize = 4;
+
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Int32)
+    }
 
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
@@ -381,6 +423,10 @@ impl Number for f32 {
     const TYPE: ValueType = ValueType::Float32;
     const BYTES: usize = 4;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Float32)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -402,6 +448,10 @@ impl Sealed for bool {}
 impl Number for bool {
     const TYPE: ValueType = ValueType::Bool;
     const BYTES: usize = 1;
+
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Bool)
+    }
 
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let _ = big;
@@ -427,6 +477,10 @@ impl Number for u64 {
     const TYPE: ValueType = ValueType::Uint64;
     const BYTES: usize = 8;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Uint64)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -449,6 +503,10 @@ impl Number for i64 {
     const TYPE: ValueType = ValueType::Int64;
     const BYTES: usize = 8;
 
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Int64)
+    }
+
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
         Some(if big { Self::from_be_bytes(bytes) } else { Self::from_le_bytes(bytes) })
@@ -470,6 +528,10 @@ impl Sealed for f64 {}
 impl Number for f64 {
     const TYPE: ValueType = ValueType::Float64;
     const BYTES: usize = 8;
+
+    fn holds(kind: ValueType) -> bool {
+        matches!(kind, ValueType::Float64)
+    }
 
     fn load(bytes: &[u8], big: bool) -> Option<Self> {
         let bytes = bytes.try_into().ok()?;
@@ -515,10 +577,12 @@ use sealed::Sealed;
 
 /// A number as files store them. Bools are numbers of one byte.
 pub trait Number: Copy + Sealed {
-    /// Its type in files.
+    /// Its type in files; the first one where several hold such numbers.
     const TYPE: ValueType;
     /// How many bytes it takes.
     const BYTES: usize;
+    /// Whether values of a type are such numbers.
+    fn holds(kind: ValueType) -> bool;
     #[doc(hidden)]
     fn load(bytes: &[u8], big: bool) -> Option<Self>;
     #[doc(hidden)]
@@ -637,7 +701,7 @@ impl<'a> Array<'a> {
     ///
     /// `array.numbers::<f32>()` is an iterator that knows its length; `collect` makes a `Vec`.
     pub fn numbers<T: Number>(&self) -> Option<Numbers<'a, T>> {
-        (self.kind == T::TYPE).then(|| Numbers {
+        T::holds(self.kind).then(|| Numbers {
             chunks: self.bytes.chunks_exact(T::BYTES),
             big: self.form.big,
             kind: core::marker::PhantomData,

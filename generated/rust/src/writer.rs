@@ -633,17 +633,17 @@ impl Encoder {
         match data {
             Data::Value(value) => self.value(value, depth),
             Data::Stored(stored) => self.stored(stored, depth),
-            Data::Uint8s(values) => self.numbers(values),
-            Data::Int8s(values) => self.numbers(values),
-            Data::Uint16s(values) => self.numbers(values),
-            Data::Int16s(values) => self.numbers(values),
-            Data::Uint32s(values) => self.numbers(values),
-            Data::Int32s(values) => self.numbers(values),
-            Data::Float32s(values) => self.numbers(values),
-            Data::Bools(values) => self.numbers(values),
-            Data::Uint64s(values) => self.numbers(values),
-            Data::Int64s(values) => self.numbers(values),
-            Data::Float64s(values) => self.numbers(values),
+            Data::Uint8s(values) => self.numbers(ValueType::Uint8, values),
+            Data::Int8s(values) => self.numbers(ValueType::Int8, values),
+            Data::Uint16s(values) => self.numbers(ValueType::Uint16, values),
+            Data::Int16s(values) => self.numbers(ValueType::Int16, values),
+            Data::Uint32s(values) => self.numbers(ValueType::Uint32, values),
+            Data::Int32s(values) => self.numbers(ValueType::Int32, values),
+            Data::Float32s(values) => self.numbers(ValueType::Float32, values),
+            Data::Bools(values) => self.numbers(ValueType::Bool, values),
+            Data::Uint64s(values) => self.numbers(ValueType::Uint64, values),
+            Data::Int64s(values) => self.numbers(ValueType::Int64, values),
+            Data::Float64s(values) => self.numbers(ValueType::Float64, values),
             Data::Strings(values) => {
                 self.head(STRING, values.len())?;
                 values.iter().try_for_each(|&text| self.string(text.into()))
@@ -710,8 +710,8 @@ impl Encoder {
         Ok(())
     }
 
-    fn numbers<T: Number>(&mut self, values: &[T]) -> Result<(), Error> {
-        self.head(T::TYPE, values.len())?;
+    fn numbers<T: Number>(&mut self, kind: ValueType, values: &[T]) -> Result<(), Error> {
+        self.head(kind, values.len())?;
         let Encoder { form, out } = self;
         for value in values {
             value.store(form.big, &mut |bytes| out.extend_from_slice(bytes));

@@ -70,7 +70,7 @@ export class Cursor {
   /** Sections that were read to their end. */
   whole = 0;
   bytes: Uint8Array = new Uint8Array(0);
-  private view = new DataView(new ArrayBuffer(0));
+  private view: DataView = new DataView(new ArrayBuffer(0));
   private loaded = 0;
   private section = HEADER;
   private field = 0;

@@ -47,20 +47,34 @@ export function exactTensor(
   return { shape, offset, bytes: kind ? countBytes(whole, kind) : -1n };
 }
 
+const PRIME = 67108859; // the largest below 2^26, so that products are exact in a double
+const FACTOR = 1 + Math.floor(Math.random() * (PRIME - 1));
+
 /**
- * Names of a section, sorted by length and bytes: no choice of names makes this slow, as it could a
- * hash. Equal names stand in the order of the file.
+ * Names of a section, found by a polynomial hash modulo a prime at a secret point: no choice of names
+ * makes them collide.
  */
 export class Names {
-  private readonly order: Uint32Array;
+  private readonly table: Int32Array; // records, -1 for none
+  private readonly last = new Map<number, number>(); // of a first record with a name, if there are more
+  private readonly repeats: [record: number, first: number][] = [];
 
   constructor(
     private readonly bytes: Uint8Array,
     private readonly starts: Float64Array,
     private readonly lengths: Float64Array,
   ) {
-    this.order = new Uint32Array(starts.length).map((_, i) => i);
-    this.order.sort((a, b) => this.compare(a, b) || a - b);
+    this.table = new Int32Array(2 ** Math.ceil(Math.log2(2 * starts.length + 2))).fill(-1);
+    for (let record = 0; record < starts.length; record++) {
+      const slot = this.slot(bytes, starts[record], lengths[record]);
+      const first = this.table[slot];
+      if (first < 0) {
+        this.table[slot] = record;
+      } else {
+        this.repeats.push([record, first]);
+        this.last.set(first, record);
+      }
+    }
   }
 
   /** The names that a cursor has read in a section. */
@@ -72,46 +86,32 @@ export class Names {
     return new Names(cursor.bytes, starts, lengths);
   }
 
-  private compare(a: number, b: number): number {
-    const difference = this.lengths[a] - this.lengths[b];
-    if (difference) return difference;
-    const { bytes } = this;
-    const to = this.starts[b];
-    const from = this.starts[a];
-    for (let i = this.lengths[a] - 1; i >= 0; i--) { // names differ near their ends
-      if (bytes[from + i] !== bytes[to + i]) return bytes[from + i] - bytes[to + i];
-    }
-    return 0;
-  }
-
   /** The last record of that name; -1 if there is none. */
   find(name: Uint8Array): number {
-    let low = 0;
-    let high = this.order.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.compareTo(this.order[middle], name) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    return low && this.compareTo(this.order[low - 1], name) === 0 ? this.order[low - 1] : -1;
-  }
-
-  private compareTo(record: number, name: Uint8Array): number {
-    if (this.lengths[record] !== name.length) return this.lengths[record] - name.length;
-    const from = this.starts[record];
-    for (let i = name.length - 1; i >= 0; i--) {
-      if (this.bytes[from + i] !== name[i]) return this.bytes[from + i] - name[i];
-    }
-    return 0;
+    const first = this.table[this.slot(name, 0, name.length)];
+    return this.last.get(first) ?? first;
   }
 
   /** Every record whose name an earlier one has: the record, and the first of that name. */
-  *repeated(): Generator<[record: number, first: number]> {
-    let first = 0;
-    for (let i = 1; i < this.order.length; i++) {
-      if (this.compare(this.order[first], this.order[i])) first = i;
-      else yield [this.order[i], this.order[first]];
-    }
+  repeated(): Iterable<readonly [record: number, first: number]> {
+    return this.repeats;
+  }
+
+  /** Where a record of that name stands or would stand in the table. */
+  private slot(text: Uint8Array, from: number, length: number): number {
+    let hash = length % PRIME;
+    for (let i = from; i < from + length; i++) hash = (hash * FACTOR + text[i]) % PRIME;
+    const mask = this.table.length - 1;
+    let slot = hash & mask;
+    while (this.table[slot] >= 0 && !this.same(this.table[slot], text, from, length)) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  private same(record: number, text: Uint8Array, from: number, length: number): boolean {
+    if (this.lengths[record] !== length) return false;
+    const start = this.starts[record];
+    for (let i = 0; i < length; i++) if (this.bytes[start + i] !== text[from + i]) return false;
+    return true;
   }
 }
 

@@ -48,10 +48,11 @@ export async function sourceOf(given: Openable, options: HttpOptions): Promise<S
   if (given instanceof ArrayBuffer) return new MemorySource(new Uint8Array(given));
   if (typeof given === "string" || given instanceof URL) return HttpSource.open(given, options);
   if (typeof Blob !== "undefined" && given instanceof Blob) return new BlobSource(given);
-  if (typeof given.read !== "function" || !Number.isSafeInteger(given.size) || given.size < 0) {
+  const source = given as Source;
+  if (typeof source.read !== "function" || !Number.isSafeInteger(source.size) || source.size < 0) {
     throw new TypeError("a source has a size in bytes and read(offset, length)");
   }
-  return given;
+  return source;
 }
 
 /** All bytes of a range, however many reads that takes. */

@@ -5,7 +5,7 @@
 /** The type table: ids, names, sizes. */
 
 /** The version of the specification that all of this was made from. */
-export const SPEC_VERSION = ""1.0.0"";
+export const SPEC_VERSION = "1.0.0";
 
 /** Runs of values of more than one byte: offset, width and count. Byte order reverses each value. */
 export type Swaps = readonly (readonly [offset: number, width: number, count: number])[];

@@ -138,28 +138,35 @@ static int open_file(const char *profile, const char *path, opened *o) {
 }
 
 static void print_scalar(const ggufspec_value *v) {
-    const char *name = ggufspec_value_type_name(v->type);
-    uint64_t natural;
-    int64_t integer;
+    uint64_t natural = 0;
+    int64_t integer = 0;
+    double number = 0;
     ggufspec_text text;
     int truth;
-    if (ggufspec_as_text(v, &text)) {
+    switch (ggufspec_value_type_kind(v->type)) {
+    case 's':
+        ggufspec_as_text(v, &text);
         print_hex(text.bytes, text.length);
-    } else if (ggufspec_as_bool(v, &truth)) {
+        break;
+    case 'b':
+        ggufspec_as_bool(v, &truth);
         printf("%d", truth);
-    } else if (strncmp(name, "FLOAT", 5) == 0) {
-        double number = 0;
-        int narrow = strcmp(name, "FLOAT32") == 0;
+        break;
+    case 'f':
         ggufspec_as_f64(v, &number);
         if (number != number) {
             fputs("nan", stdout);
         } else {
-            printf(narrow ? "%08" PRIx64 : "%016" PRIx64, v->bits);
+            printf("%0*" PRIx64, (int)(2 * ggufspec_value_type_bytes(v->type)), v->bits);
         }
-    } else if (ggufspec_as_u64(v, &natural)) {
-        printf("%" PRIu64, natural);
-    } else if (ggufspec_as_i64(v, &integer)) {
+        break;
+    case 'i':
+        ggufspec_as_i64(v, &integer);
         printf("%" PRId64, integer);
+        break;
+    default:
+        ggufspec_as_u64(v, &natural);
+        printf("%" PRIu64, natural);
     }
 }
 

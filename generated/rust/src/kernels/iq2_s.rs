@@ -35,24 +35,24 @@ pub fn dequantize(
         let v_g: i32 = (src[4 * i_b + 2] as i32) | ((src[i_b + 66] & 0x3) as i32) << 8;
         let v_s: i32 = src[4 * i_b + 34] as i32;
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j] = (v_db * (i32::from(TABLE_IQ2S_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * ((v_s >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j] = (v_db * (i32::from(TABLE_IQ2S_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * (((v_s >> i_j) & 1) as i32)) as f32);
         }
         let v_g_2: i32 = (src[4 * i_b + 3] as i32) | (((src[i_b + 66] >> 2) & 0x3) as i32) << 8;
         let v_s_2: i32 = src[4 * i_b + 35] as i32;
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 8] = (v_db * (i32::from(TABLE_IQ2S_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_2 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 8] = (v_db * (i32::from(TABLE_IQ2S_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_2 >> i_j) & 1) as i32)) as f32);
         }
         let v_sc_2: i32 = (src[i_b + 74] >> 4) as i32;
         let v_db_2: f32 = (v_d * (0.5_f32 + (v_sc_2 as f32))) * 0.25_f32;
         let v_g_3: i32 = (src[4 * i_b + 4] as i32) | (((src[i_b + 66] >> 4) & 0x3) as i32) << 8;
         let v_s_3: i32 = src[4 * i_b + 36] as i32;
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 16] = (v_db_2 * (i32::from(TABLE_IQ2S_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_3 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 16] = (v_db_2 * (i32::from(TABLE_IQ2S_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_3 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_4: i32 = (src[4 * i_b + 5] as i32) | ((src[i_b + 66] >> 6) as i32) << 8;
         let v_s_4: i32 = src[4 * i_b + 37] as i32;
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 24] = (v_db_2 * (i32::from(TABLE_IQ2S_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_4 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 24] = (v_db_2 * (i32::from(TABLE_IQ2S_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_4 >> i_j) & 1) as i32)) as f32);
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn dequantize(
             let v_s: i32 = (load_u16(src, 8 * i_b + 2 * i_l + 2) >> 9) as i32;
             let v_t: i32 = i32::from(TABLE_KSIGNS[v_s as usize]);
             for i_j in 0..8_usize {
-                dst[32 * i_b + i_j + 8 * i_l] = (v_db * (i32::from(TABLE_IQ2XS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * ((v_t >> i_j) & 1)) as f32);
+                dst[32 * i_b + i_j + 8 * i_l] = (v_db * (i32::from(TABLE_IQ2XS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * (((v_t >> i_j) & 1) as i32)) as f32);
             }
         }
         let v_sc_2: i32 = (src[i_b + 66] >> 4) as i32;
@@ -47,7 +47,7 @@ pub fn dequantize(
             let v_s_2: i32 = (load_u16(src, 8 * i_b + 2 * i_l + 6) >> 9) as i32;
             let v_t_2: i32 = i32::from(TABLE_KSIGNS[v_s_2 as usize]);
             for i_j in 0..8_usize {
-                dst[32 * i_b + i_j + 8 * i_l + 16] = (v_db_2 * (i32::from(TABLE_IQ2XS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_2 >> i_j) & 1)) as f32);
+                dst[32 * i_b + i_j + 8 * i_l + 16] = (v_db_2 * (i32::from(TABLE_IQ2XS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_2 >> i_j) & 1) as i32)) as f32);
             }
         }
     }

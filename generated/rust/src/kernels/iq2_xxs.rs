@@ -36,25 +36,25 @@ pub fn dequantize(
         let v_s: i32 = (load_u32(src, 8 * i_b + 6) & 0x7f) as i32;
         let v_t: i32 = i32::from(TABLE_KSIGNS[v_s as usize]);
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * ((v_t >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * (((v_t >> i_j) & 1) as i32)) as f32);
         }
         let v_g_2: i32 = src[8 * i_b + 3] as i32;
         let v_s_2: i32 = ((load_u32(src, 8 * i_b + 6) >> 7) & 0x7f) as i32;
         let v_t_2: i32 = i32::from(TABLE_KSIGNS[v_s_2 as usize]);
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 8] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_2 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 8] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_2 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_3: i32 = src[8 * i_b + 4] as i32;
         let v_s_3: i32 = ((load_u32(src, 8 * i_b + 6) >> 14) & 0x7f) as i32;
         let v_t_3: i32 = i32::from(TABLE_KSIGNS[v_s_3 as usize]);
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 16] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_3 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 16] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_3 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_4: i32 = src[8 * i_b + 5] as i32;
         let v_s_4: i32 = ((load_u32(src, 8 * i_b + 6) >> 21) & 0x7f) as i32;
         let v_t_4: i32 = i32::from(TABLE_KSIGNS[v_s_4 as usize]);
         for i_j in 0..8_usize {
-            dst[32 * i_b + i_j + 24] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_4 >> i_j) & 1)) as f32);
+            dst[32 * i_b + i_j + 24] = (v_db * (i32::from(TABLE_IQ2XXS_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_4 >> i_j) & 1) as i32)) as f32);
         }
     }
 }

@@ -35,76 +35,76 @@ pub fn dequantize(
         let v_g: i32 = (src[16 * i_c + 2] as i32) | ((src[2 * i_c + 66] & 0x1) as i32) << 8;
         let v_s: i32 = src[8 * i_c + 74] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * ((v_s >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * (((v_s >> i_j) & 1) as i32)) as f32);
         }
         let v_g_2: i32 = (src[16 * i_c + 3] as i32) | (((src[2 * i_c + 66] >> 1) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 4] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 4] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_3: i32 = (src[16 * i_c + 4] as i32) | (((src[2 * i_c + 66] >> 2) & 0x1) as i32) << 8;
         let v_s_2: i32 = src[8 * i_c + 75] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 8] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_2 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 8] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_2 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_4: i32 = (src[16 * i_c + 5] as i32) | (((src[2 * i_c + 66] >> 3) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 12] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_2 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 12] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_2 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_5: i32 = (src[16 * i_c + 6] as i32) | (((src[2 * i_c + 66] >> 4) & 0x1) as i32) << 8;
         let v_s_3: i32 = src[8 * i_c + 76] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 16] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_5 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_3 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 16] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_5 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_3 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_6: i32 = (src[16 * i_c + 7] as i32) | (((src[2 * i_c + 66] >> 5) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 20] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_6 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_3 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 20] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_6 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_3 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_7: i32 = (src[16 * i_c + 8] as i32) | (((src[2 * i_c + 66] >> 6) & 0x1) as i32) << 8;
         let v_s_4: i32 = src[8 * i_c + 77] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 24] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_7 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_4 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 24] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_7 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_4 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_8: i32 = (src[16 * i_c + 9] as i32) | ((src[2 * i_c + 66] >> 7) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 28] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_8 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_4 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 28] = (v_db * (i32::from(TABLE_IQ3S_GRID[v_g_8 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_4 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_sc_2: i32 = (src[i_c + 106] >> 4) as i32;
         let v_db_2: f32 = v_d * ((1_i32 + (2_i32 * v_sc_2)) as f32);
         let v_g_9: i32 = (src[16 * i_c + 10] as i32) | ((src[2 * i_c + 67] & 0x1) as i32) << 8;
         let v_s_5: i32 = src[8 * i_c + 78] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 32] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_9 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_5 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 32] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_9 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_5 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_10: i32 = (src[16 * i_c + 11] as i32) | (((src[2 * i_c + 67] >> 1) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 36] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_10 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_5 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 36] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_10 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_5 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_11: i32 = (src[16 * i_c + 12] as i32) | (((src[2 * i_c + 67] >> 2) & 0x1) as i32) << 8;
         let v_s_6: i32 = src[8 * i_c + 79] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 40] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_11 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_6 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 40] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_11 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_6 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_12: i32 = (src[16 * i_c + 13] as i32) | (((src[2 * i_c + 67] >> 3) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 44] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_12 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_6 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 44] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_12 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_6 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_13: i32 = (src[16 * i_c + 14] as i32) | (((src[2 * i_c + 67] >> 4) & 0x1) as i32) << 8;
         let v_s_7: i32 = src[8 * i_c + 80] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 48] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_13 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_7 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 48] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_13 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_7 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_14: i32 = (src[16 * i_c + 15] as i32) | (((src[2 * i_c + 67] >> 5) & 0x1) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 52] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_14 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_7 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 52] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_14 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_7 >> (i_j + 4)) & 1) as i32)) as f32);
         }
         let v_g_15: i32 = (src[16 * i_c + 16] as i32) | (((src[2 * i_c + 67] >> 6) & 0x1) as i32) << 8;
         let v_s_8: i32 = src[8 * i_c + 81] as i32;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 56] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_15 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_8 >> i_j) & 1)) as f32);
+            dst[64 * i_c + i_j + 56] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_15 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_8 >> i_j) & 1) as i32)) as f32);
         }
         let v_g_16: i32 = (src[16 * i_c + 17] as i32) | ((src[2 * i_c + 67] >> 7) as i32) << 8;
         for i_j in 0..4_usize {
-            dst[64 * i_c + i_j + 60] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_16 as usize][i_j]) as f32)) * ((1 - 2 * ((v_s_8 >> (i_j + 4)) & 1)) as f32);
+            dst[64 * i_c + i_j + 60] = (v_db_2 * (i32::from(TABLE_IQ3S_GRID[v_g_16 as usize][i_j]) as f32)) * ((1 - 2 * (((v_s_8 >> (i_j + 4)) & 1) as i32)) as f32);
         }
     }
 }

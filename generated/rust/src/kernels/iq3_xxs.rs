@@ -37,7 +37,7 @@ pub fn dequantize(
         for i_k in 0..2_usize {
             let v_g: i32 = src[8 * i_b + i_k + 2] as i32;
             for i_j in 0..4_usize {
-                dst[32 * i_b + i_j + 4 * i_k] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * ((v_t >> (i_j + 4 * i_k)) & 1)) as f32);
+                dst[32 * i_b + i_j + 4 * i_k] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g as usize][i_j]) as f32)) * ((1 - 2 * (((v_t >> (i_j + 4 * i_k)) & 1) as i32)) as f32);
             }
         }
         let v_s_2: i32 = ((load_u32(src, 4 * i_b + 66) >> 7) & 0x7f) as i32;
@@ -45,7 +45,7 @@ pub fn dequantize(
         for i_k in 0..2_usize {
             let v_g_2: i32 = src[8 * i_b + i_k + 4] as i32;
             for i_j in 0..4_usize {
-                dst[32 * i_b + i_j + 4 * i_k + 8] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_2 >> (i_j + 4 * i_k)) & 1)) as f32);
+                dst[32 * i_b + i_j + 4 * i_k + 8] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_2 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_2 >> (i_j + 4 * i_k)) & 1) as i32)) as f32);
             }
         }
         let v_s_3: i32 = ((load_u32(src, 4 * i_b + 66) >> 14) & 0x7f) as i32;
@@ -53,7 +53,7 @@ pub fn dequantize(
         for i_k in 0..2_usize {
             let v_g_3: i32 = src[8 * i_b + i_k + 6] as i32;
             for i_j in 0..4_usize {
-                dst[32 * i_b + i_j + 4 * i_k + 16] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_3 >> (i_j + 4 * i_k)) & 1)) as f32);
+                dst[32 * i_b + i_j + 4 * i_k + 16] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_3 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_3 >> (i_j + 4 * i_k)) & 1) as i32)) as f32);
             }
         }
         let v_s_4: i32 = ((load_u32(src, 4 * i_b + 66) >> 21) & 0x7f) as i32;
@@ -61,7 +61,7 @@ pub fn dequantize(
         for i_k in 0..2_usize {
             let v_g_4: i32 = src[8 * i_b + i_k + 8] as i32;
             for i_j in 0..4_usize {
-                dst[32 * i_b + i_j + 4 * i_k + 24] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * ((v_t_4 >> (i_j + 4 * i_k)) & 1)) as f32);
+                dst[32 * i_b + i_j + 4 * i_k + 24] = (v_db * (i32::from(TABLE_IQ3XXS_GRID[v_g_4 as usize][i_j]) as f32)) * ((1 - 2 * (((v_t_4 >> (i_j + 4 * i_k)) & 1) as i32)) as f32);
             }
         }
     }

@@ -68,7 +68,7 @@ function unpack(
       for (let i_a = 0; i_a < 2; i_a++) {
         for (let i_b = 0; i_b < 2; i_b++) {
           for (let i_h = 0; i_h < 2; i_h++) {
-            a_sc[16 * b + 4 * i_a + 2 * i_b + i_h + 8 * i_n] = view.getInt8(at + 4 * i_a + 2 * i_b + i_h + 8 * i_n + 192);
+            a_sc[16 * b + 4 * i_a + 2 * i_b + i_h + 8 * i_n] = view.getInt8(at + 4 * i_a + 2 * i_b + i_h + 8 * i_n + 192) << 24 >> 24;
           }
         }
       }

@@ -32,7 +32,7 @@ function unpack(
   for (let b = 0; b < blocks; b++, at += 34) {
     a_d[b] = view.getUint16(at, true);
     for (let i_l = 0; i_l < 32; i_l++) {
-      a_q[32 * b + i_l] = view.getInt8(at + i_l + 2);
+      a_q[32 * b + i_l] = view.getInt8(at + i_l + 2) << 24 >> 24;
     }
   }
 }

@@ -34,7 +34,7 @@ function unpack(
     a_d[b] = view.getUint16(at, true);
     a_s[b] = view.getUint16(at + 2, true);
     for (let i_l = 0; i_l < 32; i_l++) {
-      a_q[32 * b + i_l] = view.getInt8(at + i_l + 4);
+      a_q[32 * b + i_l] = view.getInt8(at + i_l + 4) << 24 >> 24;
     }
   }
 }

@@ -34,11 +34,11 @@ function unpack(
   for (let b = 0; b < blocks; b++, at += 292) {
     a_d[b] = view.getUint32(at, true);
     for (let i_n0 = 0; i_n0 < 16; i_n0++) {
-      a_bsums[16 * b + i_n0] = view.getUint16(at + 2 * i_n0 + 260, true);
+      a_bsums[16 * b + i_n0] = view.getUint16(at + 2 * i_n0 + 260, true) << 16 >> 16;
     }
     for (let i_s = 0; i_s < 16; i_s++) {
       for (let i_l = 0; i_l < 16; i_l++) {
-        a_q[256 * b + i_l + 16 * i_s] = view.getInt8(at + i_l + 16 * i_s + 4);
+        a_q[256 * b + i_l + 16 * i_s] = view.getInt8(at + i_l + 16 * i_s + 4) << 24 >> 24;
       }
     }
   }

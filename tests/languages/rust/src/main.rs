@@ -173,10 +173,19 @@ fn push_value(out: &mut String, value: &Value<'_>) {
         Value::Int32(number) => drop(write!(out, "{number}")),
         Value::Uint64(number) => drop(write!(out, "{number}")),
         Value::Int64(number) => drop(write!(out, "{number}")),
-        // A type that the specification has got since: an integer shows as itself.
-        ref other => {
-            let text = format!("{other:?}");
-            out.push_str(text.split(&['(', ')']).nth(1).unwrap_or(&text));
+        // A type that the specification has got since.
+        ref other => push_other(out, other),
+    }
+}
+
+fn push_other(out: &mut String, value: &Value<'_>) {
+    match (value.as_f64(), value.value_type().bytes()) {
+        (Some(number), _) if number.is_nan() => out.push_str("nan"),
+        (Some(number), Some(4)) => drop(write!(out, "{:08x}", (number as f32).to_bits())),
+        (Some(number), _) => drop(write!(out, "{:016x}", number.to_bits())),
+        (None, _) => {
+            let text = format!("{value:?}"); // an integer in parentheses
+            out.push_str(text.split(['(', ')'].as_slice()).nth(1).unwrap_or(&text));
         }
     }
 }

@@ -152,6 +152,7 @@ public final class Tensor {
   /** The values as float32, rows one behind the other. */
   public float[] dequantize() {
     known();
+    checkInside(); // before anything is allocated
     long elements = elements();
     if (elements < 0 || elements > Integer.MAX_VALUE - 8) {
       throw new GgufException("", fileOffset(), "data", "tensor " + Text.quoted(name) + " has "
@@ -248,6 +249,14 @@ public final class Tensor {
     long start = fileOffset() + from;
     if (count > 0 && (start < 0 || count > source.size - start)) {
       throw error(Container.INSIDE, "value", start + count, "size", source.size);
+    }
+  }
+
+  /** GgufException if the file lacks some of the data, which not every profile asks about. */
+  private void checkInside() {
+    long start = fileOffset();
+    if (nbytes > 0 && (start < 0 || nbytes > source.size - start)) {
+      throw error(Container.INSIDE, "value", start + nbytes, "size", source.size);
     }
   }
 

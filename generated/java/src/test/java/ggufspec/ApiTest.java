@@ -111,6 +111,22 @@ class ApiTest {
     assertThrows(IOException.class, () -> Gguf.open(folder.resolve("none")));
   }
 
+  /** ggml's reader does not ask whether the data is there: nothing is allocated for what is not. */
+  @Test
+  void dataThatIsMissing() throws IOException {
+    TensorType type = Types.byName("Q1_0").orElseThrow();
+    byte[] bytes = new Writer().tensor("t", type, new byte[18], 128).toByteArray();
+    ByteBuffer header = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    header.putLong(24 + 8 + 1 + 4, 1L << 30);
+    try (Gguf file = Gguf.parse(bytes, Profile.GGML)) {
+      Tensor tensor = file.tensor("t");
+      GgufException problem = assertThrows(GgufException.class, tensor::dequantize);
+      assertEquals("GG0602", problem.code());
+      assertThrows(GgufException.class, tensor::data);
+    }
+    assertThrows(GgufException.class, () -> Gguf.parse(bytes));
+  }
+
   /** A sparse file of 5 GiB: one tensor that no buffer can hold. */
   @Test
   void largerThanAnyBuffer() throws IOException {
