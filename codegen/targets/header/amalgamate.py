@@ -67,7 +67,7 @@ def texts() -> str:
     return private(public.sub("static int ", text))
 
 
-def cursor() -> str:
+def cursor() -> tuple[str, str]:
     """runtime/c/scan.c; what it calls a finding, the least of them is kept."""
     text = _body("scan.c")
     for start in (

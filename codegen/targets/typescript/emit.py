@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import jinja2
@@ -36,7 +37,7 @@ _BOOKS = re.compile(r"\b(?:TABLE|SCALAR)_[A-Z0-9_]+\b")
 def outputs(spec: Spec) -> list[Output]:
     """The package: hand-written support from templates, tables and kernels from the spec."""
     every = [kind.file for kind in spec.layouts]
-    frames: dict[str, tuple[tuple[str, ...], dict[str, object]]] = {
+    frames: dict[str, tuple[tuple[str, ...], Mapping[str, object]]] = {
         "package.json": (("VERSION",), {"version": spec.version}),
         "README.md": (("VERSION",), {"version": spec.version}),
         "src/tables.ts": (CONTAINER_FILES, tables.container(load_container(spec.root))),
@@ -58,7 +59,7 @@ def outputs(spec: Spec) -> list[Output]:
     return made + [_kernel(kind) for kind in spec.layouts]
 
 
-def _output(path: str, frame: str, inputs: tuple[str, ...], values: dict[str, object]) -> Output:
+def _output(path: str, frame: str, inputs: tuple[str, ...], values: Mapping[str, object]) -> Output:
     body = _FRAMES.get_template(f"{frame}.j2").render(values)
     return Output(f"typescript/{path}", body, inputs)
 
