@@ -20,6 +20,7 @@ export interface HttpOptions {
 
 const FIRST = 1 << 18; // bytes of the first request, which also tells the size
 const RETRIES = 3;
+const LEAST_ANSWER = 1 << 16; // bytes of an answer that is worth another request
 const MOST_WITHOUT_RANGES = 64 << 20;
 
 export class HttpSource implements Source {
@@ -86,7 +87,10 @@ export class HttpSource implements Source {
       }
       whole.set(bytes, filled);
       filled += bytes.byteLength;
-      if (filled < length && ++failures > (this.options.retries ?? RETRIES)) {
+      // a server may cap its answers: one that brings a good part of what is missing is no failure
+      const enough = Math.min(LEAST_ANSWER, (length - filled) / 4);
+      failures = bytes.byteLength >= enough ? 0 : failures + 1;
+      if (filled < length && failures > (this.options.retries ?? RETRIES)) {
         throw new SourceError(
           `${this.url}: bytes ${offset} to ${offset + length - 1} came short ${failures} times`,
         );

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_FIELDS = 8, MOST_ARRAYS = 64, MOST_DEPTH = 32 };
 
@@ -521,6 +522,72 @@ static void answer_hello(void) {
 #endif
 }
 
+static double now(void) { return (double)clock() / CLOCKS_PER_SEC; } /* C99 has no better one */
+
+/* Opens a file and goes through all keys and tensors; 0, or -1 after the answer was given. */
+static int list_file(const char *path, uint64_t *seen) {
+    opened o;
+    if (open_file("lenient", path, &o)) {
+        return -1;
+    }
+    for (uint64_t i = 0; i < o.file.key_count; i++) {
+        ggufspec_key key;
+        ggufspec_key_at(&o.file, i, &key);
+        *seen += key.name.length;
+    }
+    for (uint64_t i = 0; i < o.file.tensor_count; i++) {
+        ggufspec_tensor tensor;
+        ggufspec_tensor_at(&o.file, i, &tensor);
+        *seen += tensor.name.length + tensor.nbytes;
+    }
+    close_file(&o);
+    return 0;
+}
+
+static void answer_time_open(char **fields) {
+    double best = 1e9;
+    uint64_t seen = 0;
+    for (int i = atoi(fields[3]); i > 0; i--) {
+        double start = now(), took;
+        if (list_file(fields[2], &seen)) {
+            return;
+        }
+        took = now() - start;
+        best = took < best ? took : best;
+    }
+    if (seen) {
+        printf("seconds\t%.9f\n", best);
+    } else {
+        puts("fail\tnothing in the file");
+    }
+}
+
+static void answer_time_dequantize(char **fields) {
+    const ggufspec_type *type = find_type(fields[2]);
+    double best = 1e9;
+    bytes data;
+    float *values;
+    uint64_t blocks;
+    if (type == NULL) {
+        return;
+    }
+    if (read_file(fields[3], &data)) {
+        printf("fail\tcannot read %s\n", fields[3]);
+        return;
+    }
+    blocks = data.size / type->bytes;
+    values = (float *)take((size_t)(blocks * type->elements) * sizeof *values);
+    for (int i = atoi(fields[4]); i > 0; i--) {
+        double start = now(), took;
+        ggufspec_dequantize(type, 0, data.data, values, 1, (size_t)blocks, NULL);
+        took = now() - start;
+        best = took < best ? took : best;
+    }
+    printf("seconds\t%.9f\n", best);
+    free(values);
+    free(data.data);
+}
+
 static void answer(char *line) {
     char *fields[MOST_FIELDS];
     int count = 1;
@@ -547,6 +614,10 @@ static void answer(char *line) {
         answer_pack(fields);
     } else if (count == 3 && strcmp(fields[0], "copy") == 0) {
         answer_copy(fields);
+    } else if (count == 4 && strcmp(fields[0], "time") == 0 && strcmp(fields[1], "open") == 0) {
+        answer_time_open(fields);
+    } else if (count == 5 && strcmp(fields[0], "time") == 0) {
+        answer_time_dequantize(fields);
     } else {
         puts("fail\tunknown request");
     }

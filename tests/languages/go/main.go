@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"ggufspec"
 )
@@ -43,7 +44,7 @@ func answer(out *bufio.Writer, fields []string) {
 			}
 		}()
 		handle, ok := requests[fields[0]]
-		if !ok || len(fields)-1 != handle.arguments {
+		if !ok || handle.arguments != any && len(fields)-1 != handle.arguments {
 			return errors.New("unknown request " + fields[0])
 		}
 		return handle.run(&made, fields[1:])
@@ -77,7 +78,10 @@ var requests = map[string]request{
 	"unpack":     {2, unpack},
 	"pack":       {2, pack},
 	"copy":       {2, copyFile},
+	"time":       {any, timed},
 }
+
+const any = -1 // arguments
 
 func hello(out *bytes.Buffer, _ []string) error {
 	fmt.Fprintf(out, "hello\tgo\t%s\n", ggufspec.SpecVersion)
@@ -354,5 +358,62 @@ func copyFile(out *bytes.Buffer, arguments []string) error {
 		return err
 	}
 	out.WriteString("ok\n")
+	return nil
+}
+
+// timed says the best of several runs of "open PATH COUNT" or "dequantize TYPE PATH COUNT".
+func timed(out *bytes.Buffer, arguments []string) error {
+	var work func() error
+	switch {
+	case len(arguments) == 3 && arguments[0] == "open":
+		work = func() error { return list(arguments[1]) }
+	case len(arguments) == 4 && arguments[0] == "dequantize":
+		t, err := known(arguments[1])
+		if err != nil {
+			return err
+		}
+		data, err := os.ReadFile(arguments[2])
+		if err != nil {
+			return err
+		}
+		values := make([]float32, len(data)/t.Bytes*t.Elements)
+		work = func() error { return t.Dequantize(values, data, nil) }
+	default:
+		return errors.New("unknown request time")
+	}
+	count, err := strconv.Atoi(arguments[len(arguments)-1])
+	if err != nil {
+		return err
+	}
+	best := time.Duration(math.MaxInt64)
+	for ; count > 0; count-- {
+		start := time.Now()
+		if err := work(); err != nil {
+			return err
+		}
+		best = min(best, time.Since(start))
+	}
+	fmt.Fprintf(out, "seconds\t%.9f\n", best.Seconds())
+	return nil
+}
+
+// list opens a file and goes through all keys and tensors.
+func list(path string) error {
+	f, err := ggufspec.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	seen := 0
+	for i := 0; i < f.Metadata.Len(); i++ {
+		key, value := f.Metadata.At(i)
+		seen += len(key) + len(fmt.Sprint(value.Type()))
+	}
+	for _, t := range f.Tensors {
+		seen += len(t.Name) + len(t.Dims)
+	}
+	if seen == 0 {
+		return errors.New("nothing in the file")
+	}
 	return nil
 }

@@ -97,7 +97,7 @@ public final class Conformance {
       String order = file.byteOrder() == ByteOrder.BIG_ENDIAN ? "big" : "little";
       say("ok", "" + file.version(), order, Long.toUnsignedString(file.alignment()),
           Long.toUnsignedString(file.dataOffset()));
-      for (Map.Entry<String, Value> pair : file.metadata().entrySet()) {
+      for (Map.Entry<String, Value> pair : file.metadata().pairs()) {
         StringBuilder text = new StringBuilder();
         value(pair.getValue(), text);
         say("key", HEX.formatHex(bytes(pair.getKey())), text.toString());

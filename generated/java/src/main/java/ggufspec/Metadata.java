@@ -4,6 +4,7 @@
 
 package ggufspec;
 
+import java.util.AbstractList;
 import java.util.AbstractMap;
 import java.util.AbstractSet;
 import java.util.Iterator;
@@ -26,7 +27,7 @@ public final class Metadata extends AbstractMap<String, Value> {
   private final boolean big;
   private final Walk.Rows rows;
   private final Map<String, Integer> places;
-  private final Map<String, ArrayValue> arrays = new ConcurrentHashMap<>();
+  private final Map<Integer, ArrayValue> arrays = new ConcurrentHashMap<>();
 
   Metadata(Walk walk) {
     this.bytes = walk.bytes;
@@ -99,7 +100,7 @@ public final class Metadata extends AbstractMap<String, Value> {
   @Override
   public Value get(Object key) {
     Integer row = places.get(key);
-    return row == null ? null : value((String) key, row);
+    return row == null ? null : value(row);
   }
 
   @Override
@@ -137,9 +138,30 @@ public final class Metadata extends AbstractMap<String, Value> {
           @Override
           public Entry<String, Value> next() {
             Entry<String, Integer> place = inner.next();
-            return Map.entry(place.getKey(), value(place.getKey(), place.getValue()));
+            return Map.entry(place.getKey(), value(place.getValue()));
           }
         };
+      }
+    };
+  }
+
+  /**
+   * Every pair as the file has it. A profile that allows it may have read a file in which a key
+   * stands twice: the map has the last of its values, this list all.
+   */
+  public List<Entry<String, Value>> pairs() {
+    return new AbstractList<>() {
+      @Override
+      public int size() {
+        return rows.count;
+      }
+
+      @Override
+      public Entry<String, Value> get(int row) {
+        java.util.Objects.checkIndex(row, rows.count);
+        long start = rows.get(row, Container.KEY);
+        int length = Numbers.arrayLength(rows.get(row, Container.KEY + 1), start);
+        return Map.entry(Text.name(bytes.read(start, length)), value(row));
       }
     };
   }
@@ -155,14 +177,14 @@ public final class Metadata extends AbstractMap<String, Value> {
     return kind.cast(value);
   }
 
-  private Value value(String key, int row) {
+  private Value value(int row) {
     bytes.checkOpen();
     int from = row * rows.columns + Container.VALUE;
     ValueType type = layout.types()[layout.find(rows.numbers[from])];
     long start = rows.numbers[from + 3];
     long end = rows.numbers[from + 4];
     return switch (type.kind()) {
-      case ARRAY -> arrays.computeIfAbsent(key, ignored -> new ArrayValue(bytes, layout, big, type,
+      case ARRAY -> arrays.computeIfAbsent(row, ignored -> new ArrayValue(bytes, layout, big, type,
           layout.types()[layout.find(rows.numbers[from + 1])], rows.numbers[from + 2], start, end));
       case STRING -> new Value.OfString(type, bytes, start, end - start);
       case FLOAT -> new Value.OfFloat(type, bytes.number(start, type.bytes(), big));
