@@ -97,7 +97,10 @@ def hostile(folder: Path) -> Iterator[Question]:
         path.write_bytes(data)
         for profile in PROFILES if len(data) < LONG else ("lenient",):
             known = verdicts.get(file.name, {}).get(profile)
-            judge = _verdict(known if file.name in verdicts else _ours(data, profile))
+            if file.name in verdicts and known:
+                judge = _verdict(known)
+            else:
+                judge = _as_ours(data, profile, path) if len(data) < LONG else starts_ok
             name = f"{file.name} ({profile})"
             yield Question("hostile", name, f"open\t{profile}\t{path}", judge, len(data))
 
@@ -112,7 +115,7 @@ def damaged(folder: Path, count: int, seed: int) -> Iterator[Question]:
         path = folder / f"{number:04}.gguf"
         path.write_bytes(data)
         profile = PROFILES[number % len(PROFILES)]
-        judge = _verdict(_ours(data, profile))
+        judge = _as_ours(data, profile, path)
         yield Question("damaged", f"{number} ({profile})", f"open\t{profile}\t{path}", judge)
 
 
@@ -122,7 +125,7 @@ def cut(folder: Path) -> Iterator[Question]:
     for number, (name, data) in enumerate(islice(corpus.prefixes(), 0, None, STEP)):
         path = folder / f"{number:04}.gguf"
         path.write_bytes(data)
-        judge = _verdict(_ours(data, "lenient"))
+        judge = _as_ours(data, "lenient", path)
         yield Question("damaged", name, f"open\tlenient\t{path}", judge)
 
 
@@ -152,9 +155,13 @@ def _hashes_to(digest: bytes) -> Judge:
     return judge
 
 
-def _verdict(expected: tuple[str, int | None] | list[str | int | None] | None) -> Judge:
-    if expected is None:
-        return starts_ok
+def _as_ours(data: bytes, profile: str, path: Path) -> Judge:
+    """The reference's error, or all that it finds in the file."""
+    error = _ours(data, profile)
+    return _verdict(error) if error else equals("\n".join(open_file(profile, str(path))))
+
+
+def _verdict(expected: tuple[str, int | None] | list[str | int | None]) -> Judge:
     return equals(error_line(str(expected[0]), expected[1]))
 
 

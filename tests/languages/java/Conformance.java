@@ -102,7 +102,7 @@ public final class Conformance {
         value(pair.getValue(), text);
         say("key", HEX.formatHex(bytes(pair.getKey())), text.toString());
       }
-      for (Tensor tensor : file.tensors().values()) {
+      for (Tensor tensor : file.tensorList()) {
         StringBuilder dims = new StringBuilder();
         for (long dim : tensor.dims()) {
           dims.append(dims.isEmpty() ? "" : ",").append(Long.toUnsignedString(dim));

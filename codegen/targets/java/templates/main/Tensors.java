@@ -1,11 +1,13 @@
 package ggufspec;
 
+import java.util.AbstractList;
 import java.util.AbstractMap;
 import java.util.AbstractSet;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.IntStream;
@@ -73,6 +75,24 @@ final class Tensors extends AbstractMap<String, Tensor> {
             return Map.entry(place.getKey(), made(place.getKey(), place.getValue()));
           }
         };
+      }
+    };
+  }
+
+  /** All of them, in the order of the file, those with the same name too. */
+  List<Tensor> list() {
+    return new AbstractList<>() {
+      @Override
+      public int size() {
+        return rows.count;
+      }
+
+      @Override
+      public Tensor get(int row) {
+        java.util.Objects.checkIndex(row, rows.count);
+        long start = rows.get(row, Container.NAME);
+        int length = Numbers.arrayLength(rows.get(row, Container.NAME + 1), start);
+        return made(Text.name(bytes.read(start, length)), row);
       }
     };
   }

@@ -10,6 +10,7 @@ import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -129,6 +130,14 @@ public final class Gguf implements AutoCloseable {
   /** Tensors by name, in the order of the file; read-only. */
   public Map<String, Tensor> tensors() {
     return tensors;
+  }
+
+  /**
+   * Every tensor in the order of the file. A profile that allows it may have read a file in which a
+   * name stands twice: the map has the last of them, this list all.
+   */
+  public List<Tensor> tensorList() {
+    return tensors.list();
   }
 
   /** A tensor; NoSuchElementException if there is none of that name. */
