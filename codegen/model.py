@@ -6,12 +6,12 @@ region is a run of elements with its own axes. All positions are affine in the a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .affine import Affine
-from .expr import Node
+from .expr import Lookup, Node, walk
 from .scalars import Scalar
 
 
@@ -231,6 +231,19 @@ class BlockType:
         return self.elements == 1
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables that its formulas look up, those of ``valid`` too."""
+        asked = [let.expr for region in self.regions for let in region.decode]
+        asked += [node for region in self.regions for node in region.valid]
+        nodes = (node for expr in asked for node in walk(expr))
+        return tuple(sorted({node.table.name for node in nodes if isinstance(node, Lookup)}))
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The spec files that its kernels come from."""
+        return (self.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in self.tables))
+
+    @property
     def claimed(self) -> tuple[Field, ...]:
         """Fields that no code cuts up: single values, derived fields."""
         cut = {
@@ -241,3 +254,13 @@ class BlockType:
             for piece in case.slices
         }
         return tuple(field for field in self.fields if field.name not in cut)
+
+
+def wide_words(fields: Iterable[Field]) -> list[tuple[int, int, int, int]]:
+    """Runs of words that byte order reverses, each (offset, stride, count, bytes of a word)."""
+    return [
+        (offset, stride, (field.counts or (1,))[-1], field.scalar.bytes)
+        for field in fields
+        if field.scalar.bytes > 1
+        for offset, stride in field.runs
+    ]

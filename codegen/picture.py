@@ -107,6 +107,13 @@ def _merge(segments: list[Segment]) -> list[Segment]:
     return merged
 
 
+def summary(kind: BlockType) -> list[str]:
+    """A line for each code, where its bits are, and for each formula."""
+    codes = {code.name: code for region in kind.regions for code in region.codes}
+    formulas = [f"{name} = {text}" for name, text in kind.decode_text.items()]
+    return [*map(code_line, codes.values()), *formulas]
+
+
 def code_line(code: Code) -> str:
     """One line that says where a code's bits lie, low bits first."""
     axes = f"[{','.join(code.axes)}]" if code.axes else ""

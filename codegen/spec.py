@@ -43,6 +43,11 @@ class Spec:
         return {key.key: key for key in load_keys(self.root)}
 
     @property
+    def table_files(self) -> tuple[str, ...]:
+        """The files of all tables, and of the scalars, whose values are tables too."""
+        return ("scalars.yaml", *(f"tables/{name}.yaml" for name in self.tables))
+
+    @property
     def layouts(self) -> tuple[BlockType, ...]:
         """The types that have a layout (all but the removed ones)."""
         return tuple(kind for kind in self.types if kind.regions)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from .digest import digest
 from .model import SECTIONS, Container, Field, Rule, ValueType
-from .vocabulary import NUMBER_CHECKS, TEXT_CHECKS, VALUE_CHECKS, WALK_CHECKS
+from .vocabulary import VALUE_CHECKS, WALK_CHECKS
 
 _SEVERITIES = {"": 0, "error": 1, "warning": 2, "info": 3}
 
@@ -18,8 +18,8 @@ def emit_c(container: Container) -> str:
     """Text of generated/c/container_tables.h."""
     lists = _Lists()
     layouts = _layouts(container, lists)
-    depth = lists.place(container.rules_at("array.depth", NUMBER_CHECKS))
-    count = lists.place(container.rules_at("array.count", NUMBER_CHECKS))
+    depth = lists.place(container.depth_rules)
+    count = lists.place(container.count_rules)
     parts = [
         "/* The container as tables: records, value types, rules and profiles of GGUF files. */",
         "#ifndef GGUFSPEC_CONTAINER_TABLES_H",
@@ -30,7 +30,7 @@ def emit_c(container: Container) -> str:
         _enum(_sizes(container)),
         _enum(_names(f"GS_{name.upper()}" for name in SECTIONS)),
         _enum(_names(f"GS_CHECK_{name.upper()}" for name in (*VALUE_CHECKS, "WALK"))),
-        _enum((f"GS_RULE_{check.upper()}", _rule_of(container, check)) for check in WALK_CHECKS),
+        _enum((f"GS_RULE_{check.upper()}", container.rule_of(check)) for check in WALK_CHECKS),
         _enum(_roles(container)),
         "",
         "/* check, is it about something unsupported, severity and limit for each profile */",
@@ -97,10 +97,6 @@ def _roles(container: Container) -> list[tuple[str, int]]:
     ]
 
 
-def _rule_of(container: Container, check: str) -> int:
-    return next(number for number, rule in enumerate(container.rules) if rule.check == check)
-
-
 def _rule(rule: Rule) -> str:
     check = rule.check.upper() if rule.check in VALUE_CHECKS else "WALK"
     severities = ", ".join(str(_SEVERITIES[severity]) for severity in rule.severities)
@@ -151,11 +147,10 @@ def _layouts(container: Container, lists: _Lists) -> str:
 
 
 def _field(container: Container, section: str, field: Field, version: int, lists: _Lists) -> str:
-    fields = container.section(section).fields
-    repeat = next((f.column + 1 for f in fields if f.name == field.repeat), 0)
-    width = container.bytes_of(field.width, version) if field.width else len(field.literal)
+    repeat = container.repeat_column(section, field) + 1
+    width = container.width_of(field, version)
     place = f"{section}.{field.name}"
-    rules = lists.place(container.rules_at(place, NUMBER_CHECKS | TEXT_CHECKS))
+    rules = lists.place(container.rules_of_field(section, field))
     literal = "".join(f"\\x{byte:02x}" for byte in field.literal)
     values = (
         *(f"GS_{field.kind.upper()}", width, field.column, len(field.columns), repeat, rules),
@@ -166,7 +161,7 @@ def _field(container: Container, section: str, field: Field, version: int, lists
 
 def _value_type(container: Container, kind: ValueType, version: int, lists: _Lists) -> str:
     shape = kind.kind if kind.kind in ("string", "array") else "scalar"
-    rules = lists.place(container.rules_at(f"value.{kind.name}", TEXT_CHECKS))
+    rules = lists.place(container.rules_of_value(kind))
     smallest = container.smallest_value(kind, version)
     values = (kind.id, f"GS_{shape.upper()}_VALUE", kind.bytes, smallest, rules)
     return f"{{{', '.join(map(str, values))}}}, /* {kind.name}, version {version} */"

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from .digest import digest
 from .model import SECTIONS, Container, Field, Profile, Rule, ValueType
-from .vocabulary import CHECKS, NUMBER_CHECKS, TEXT_CHECKS, WALK_CHECKS
+from .vocabulary import CHECKS, WALK_CHECKS
 
 _FRAME = '''"""The container as tables: records, value types, rules and profiles of GGUF files."""
 
@@ -106,12 +106,12 @@ def emit_python(container: Container) -> str:
         _table("COLUMNS", (repr(container.section(name).columns) for name in SECTIONS), None),
         _constant("MOST_DIMS", container.section("tensors").field("dims").most),
         _constant("DEEPEST", container.deepest),
-        _constant("RULES_DEPTH", container.rules_at("array.depth", NUMBER_CHECKS)),
-        _constant("RULES_COUNT", container.rules_at("array.count", NUMBER_CHECKS)),
+        _constant("RULES_DEPTH", container.depth_rules),
+        _constant("RULES_COUNT", container.count_rules),
         "",
         _table("RULES", map(_rule, container.rules), "tuple[Rule, ...]"),
         "# The number of the rule that claims a check with a place of its own.",
-        _mapping("RULE_OF", ((c, _rule_of(container, c)) for c in WALK_CHECKS), "dict[str, int]"),
+        _mapping("RULE_OF", ((c, container.rule_of(c)) for c in WALK_CHECKS), "dict[str, int]"),
         "# What the two numbers of a finding are called in the messages of a check.",
         _mapping("ARGUMENTS", ((c, (k.first, k.second)) for c, k in CHECKS.items()), None),
         "",
@@ -149,10 +149,6 @@ def _lookalikes(container: Container) -> tuple[tuple[bytes, str], ...]:
     return tuple(pair for field in container.section("header").fields for pair in field.lookalikes)
 
 
-def _rule_of(container: Container, check: str) -> int:
-    return next(number for number, rule in enumerate(container.rules) if rule.check == check)
-
-
 def _rule(rule: Rule) -> str:
     limits = tuple(-1 if limit is None else limit for limit in rule.limits)
     values = (
@@ -167,7 +163,7 @@ def _profile(profile: Profile) -> str:
 
 
 def _value_type(container: Container, kind: ValueType) -> str:
-    rules = container.rules_at(f"value.{kind.name}", TEXT_CHECKS)
+    rules = container.rules_of_value(kind)
     values = (kind.id, kind.name, kind.kind, kind.bytes, kind.since, rules)
     return f"ValueType({', '.join(map(repr, values))})"
 
@@ -194,10 +190,9 @@ def _layout(container: Container, version: int) -> str:
 
 
 def _field(container: Container, section: str, field: Field, version: int) -> str:
-    fields = container.section(section).fields
-    repeat = next((f.column for f in fields if f.name == field.repeat), -1)
-    width = container.bytes_of(field.width, version) if field.width else len(field.literal)
-    rules = container.rules_at(f"{section}.{field.name}", NUMBER_CHECKS | TEXT_CHECKS)
+    repeat = container.repeat_column(section, field)
+    width = container.width_of(field, version)
+    rules = container.rules_of_field(section, field)
     values = (
         *(field.name, field.kind, width, field.column, len(field.columns), field.literal),
         *(field.counts, repeat, field.most, rules),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .vocabulary import NUMBER_CHECKS, TEXT_CHECKS
+
 FieldKind = Literal["literal", "version", "number", "string", "value"]
 ValueKind = Literal["uint", "int", "float", "bool", "string", "array"]
 
@@ -170,6 +172,37 @@ class Container:
             for number, rule in enumerate(self.rules)
             if rule.at == place and rule.check in checks
         )
+
+    def rule_of(self, check: str) -> int:
+        """The number of the rule that claims a check with a place of its own."""
+        return next(number for number, rule in enumerate(self.rules) if rule.check == check)
+
+    def rules_of_field(self, section: str, field: Field) -> tuple[int, ...]:
+        """The rules that look at nothing but this field."""
+        return self.rules_at(f"{section}.{field.name}", NUMBER_CHECKS | TEXT_CHECKS)
+
+    def rules_of_value(self, kind: ValueType) -> tuple[int, ...]:
+        """The rules that look at each value of a type."""
+        return self.rules_at(f"value.{kind.name}", TEXT_CHECKS)
+
+    @property
+    def depth_rules(self) -> tuple[int, ...]:
+        """The rules about how deep arrays nest."""
+        return self.rules_at("array.depth", NUMBER_CHECKS)
+
+    @property
+    def count_rules(self) -> tuple[int, ...]:
+        """The rules about how many elements an array has."""
+        return self.rules_at("array.count", NUMBER_CHECKS)
+
+    def width_of(self, field: Field, version: int) -> int:
+        """Bytes of a field's number, length or type id, or of its literal."""
+        return self.bytes_of(field.width, version) if field.width else len(field.literal)
+
+    def repeat_column(self, section: str, field: Field) -> int:
+        """The column that says how often a number stands in the record; -1 for once."""
+        fields = self.section(section).fields
+        return next((other.column for other in fields if other.name == field.repeat), -1)
 
     @property
     def deepest(self) -> int:

@@ -3,43 +3,34 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-
-from ... import expr as E
 from ...container.load import FILES, load_container
+from ...frames import frames
 from ...loops.dequantize import dequantize
 from ...loops.packing import arrays, pack, unpack
 from ...model import BlockType
 from ...output import Output
-from ...picture import code_line
+from ...picture import summary
 from ...spec import Spec
 from . import tables
 from .language import Go
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-_FRAMES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(TEMPLATES),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
-)
+_FRAMES = frames(TEMPLATES)
 
 
 def outputs(spec: Spec) -> list[Output]:
     """Support code, one file of kernels a type, tables, registry."""
     registered = [kind.file for kind in spec.types]
-    shared = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
     container = load_container(spec.root)
     made = [_kernels(kind) for kind in spec.layouts]
     made += [
         _output("tables.go", tables.container_tables(spec, container), [*FILES, "VERSION"]),
         _output("registry.go", tables.registry(spec), registered),
-        _output("codebooks.go", tables.kernel_tables(spec), shared),
+        _output("codebooks.go", tables.kernel_tables(spec), spec.table_files),
     ]
     for frame in sorted(TEMPLATES.glob("*.j2")):
         if frame.name != "kernel.go.j2":
@@ -48,13 +39,12 @@ def outputs(spec: Spec) -> list[Output]:
     return made
 
 
-def _output(path: str, text: str, inputs: list[str]) -> Output:
+def _output(path: str, text: str, inputs: Sequence[str]) -> Output:
     return Output(f"go/{path}", text, tuple(inputs))
 
 
 def _kernels(kind: BlockType) -> Output:
     """Named so that no ending of the file's name means an operating system."""
-    codes = {code.name: code for region in kind.regions for code in region.codes}
     language = Go()
     bodies = {"dequantize": textwrap.indent(dequantize(kind, language), "\t")}
     if not kind.plain:
@@ -63,23 +53,15 @@ def _kernels(kind: BlockType) -> Output:
     text = _FRAMES.get_template("kernel.go.j2").render(
         kind=kind,
         codes=sum(array.count for array in arrays(kind)),
-        pictures=[code_line(code) for code in codes.values()],
-        formulas=[f"{name} = {formula}" for name, formula in kind.decode_text.items()],
+        summary=summary(kind),
         deeper=textwrap.indent(bodies["dequantize"], "\t"),
         imports=_imports("\n".join(bodies.values())),
         **bodies,
     )
-    inputs = [kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _table_names(kind))]
-    return _output(f"{kind.name.lower()}_kernel.go", text, inputs)
+    return _output(f"{kind.name.lower()}_kernel.go", text, kind.inputs)
 
 
 def _imports(text: str) -> list[str]:
     """The packages that a text uses."""
     packages = {"encoding/binary": "binary.", "math": "math."}
     return [name for name, use in packages.items() if use in text]
-
-
-def _table_names(kind: BlockType) -> list[str]:
-    decoded = [let.expr for region in kind.regions for let in region.decode]
-    nodes = (node for expr in decoded for node in E.walk(expr))
-    return sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})

@@ -7,14 +7,11 @@ from collections.abc import Iterable, Sequence
 from ...container.model import SECTIONS, Container, Field, Rule, ValueType
 from ...container.vocabulary import (
     CHECKS,
-    NUMBER_CHECKS,
-    TEXT_CHECKS,
     VALUE_CHECKS,
     WALK_CHECKS,
 )
 from ...loops.packing import arrays
-from ...model import BlockType
-from ...model import Field as Stored
+from ...model import BlockType, wide_words
 from ...scalars import Scalar
 from ...spec import Spec
 from ...tables import Table
@@ -44,8 +41,8 @@ def container_tables(spec: Spec, container: Container) -> str:
         _table("The value types of all versions.", "valueTypes", "valueKind",
                (_value_type(container, kind) for kind in container.value_types)),
         _layouts(container),
-        f"var depthRules = []uint8{{{_numbers(container.rules_at('array.depth', NUMBER_CHECKS))}}}",
-        f"var countRules = []uint8{{{_numbers(container.rules_at('array.count', NUMBER_CHECKS))}}}",
+        f"var depthRules = []uint8{{{_numbers(container.depth_rules)}}}",
+        f"var countRules = []uint8{{{_numbers(container.count_rules)}}}",
         _table("Code points that names should not contain.", "forbidden", "[2]rune",
                (f"{{{low:#x}, {high:#x}}}" for low, high in container.syntax.forbidden)),
         _table("What a file that starts otherwise may be.", "lookalikes", "[2]string",
@@ -163,10 +160,7 @@ def _checks() -> list[tuple[str, int | str]]:
 
 
 def _walk_rules(container: Container) -> list[tuple[str, int | str]]:
-    return [
-        (f"rule{camel(check)}", next(n for n, r in enumerate(container.rules) if r.check == check))
-        for check in WALK_CHECKS
-    ]
+    return [(f"rule{camel(check)}", container.rule_of(check)) for check in WALK_CHECKS]
 
 
 def _uniques(container: Container) -> str:
@@ -201,7 +195,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _value_type(container: Container, kind: ValueType) -> str:
-    rules = container.rules_at(f"value.{kind.name}", TEXT_CHECKS)
+    rules = container.rules_of_value(kind)
     values = (
         *(str(kind.id), _quoted(kind.name), f"kind{camel(kind.kind)}", str(kind.bytes)),
         f"[]uint8{{{_numbers(rules)}}}",
@@ -241,10 +235,9 @@ def _layouts(container: Container) -> str:
 
 
 def _field(container: Container, section: str, field: Field, version: int) -> str:
-    fields = container.section(section).fields
-    repeat = next((f.column for f in fields if f.name == field.repeat), -1)
-    width = container.bytes_of(field.width, version) if field.width else len(field.literal)
-    rules = container.rules_at(f"{section}.{field.name}", NUMBER_CHECKS | TEXT_CHECKS)
+    repeat = container.repeat_column(section, field)
+    width = container.width_of(field, version)
+    rules = container.rules_of_field(section, field)
     counts = SECTIONS.index(field.counts) if field.counts else 0
     values = (
         *(_quoted(field.name), f"field{camel(field.kind)}", str(width), str(field.column)),
@@ -295,7 +288,7 @@ def _type(kind: BlockType) -> str:
         values += [f"{name}: {size}" for name, size in sizes.items() if size]
         swaps = {"swaps": kind.fields, "prefixSwaps": kind.prefix, "suffixSwaps": kind.suffix}
         for name, fields in swaps.items():
-            words = _words(fields)
+            words = [f"{{{', '.join(map(str, run))}}}" for run in wide_words(fields)]
             if words:
                 values.append(f"{name}: []words{{{', '.join(words)}}}")
         values.append(f"dequantize: dequantize{kind.name}")
@@ -307,16 +300,6 @@ def _type(kind: BlockType) -> str:
             values += [f"codes: []Code{{{codes}}}"]
             values += [f"unpack: unpack{kind.name}", f"pack: pack{kind.name}"]
     return f"{{{', '.join(values)}}}"
-
-
-def _words(fields: tuple[Stored, ...]) -> list[str]:
-    """Runs of words of more than one byte: offset, stride, count, size."""
-    return [
-        f"{{{offset}, {stride}, {(field.counts or (1,))[-1]}, {field.scalar.bytes}}}"
-        for field in fields
-        if field.scalar.bytes > 1
-        for offset, stride in field.runs
-    ]
 
 
 # ---- codebooks and small floats

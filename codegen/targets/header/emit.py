@@ -6,35 +6,26 @@ import re
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from ...container import load_container
+from ...container.load import FILES
 from ...container.model import SECTIONS, Container, Rule
 from ...container.vocabulary import CHECKS
+from ...frames import frames
 from ...loops.dequantize import dequantize
-from ...model import BlockType
+from ...model import BlockType, wide_words
 from ...output import Output
-from ...picture import code_line
+from ...picture import summary
 from ...spec import Spec
 from ..c import packing
-from ..c.emit import _words as words_of
 from ..c.language import C
 from ..c.tables import CTable, collect
 from . import amalgamate
 
-_FRAMES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).parent / "templates"),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
-)
+_FRAMES = frames(Path(__file__).parent / "templates")
 _WIDTH = 100
 _UNSIGNED = re.compile(r"(const int32_t \w+ =) (.*(?:uint32_t|load_u32|\bw(?:_\d+)?\b).*);")
 """A code that C computes in unsigned numbers; the runtime converts it silently."""
 _TILE = 4096
-_CONTAINER = tuple(f"container/{n}.yaml" for n in ("layout", "values", "profiles", "rules"))
 
 
 def c_string(text: str) -> str:
@@ -50,9 +41,9 @@ def outputs(spec: Spec) -> list[Output]:
     """The header, its CMake target, README and tests."""
     container = load_container(spec.root)
     everything = (
-        *("VERSION", "scalars.yaml"),
-        *_CONTAINER,
-        *(f"tables/{name}.yaml" for name in spec.tables),
+        "VERSION",
+        *FILES,
+        *spec.table_files,
         *(kind.file for kind in spec.types),
     )
     values = {"version": spec.version, "number": spec.version.split("-")[0]}
@@ -226,9 +217,9 @@ def _type(kind: BlockType) -> dict[str, Any]:
         "prefix": kind.prefix_bytes,
         "suffix": kind.suffix_bytes,
         "arrays": _arrays(kind) if stored else (),
-        "words": words_of(kind.fields) if stored else (),
-        "prefix_words": words_of(kind.prefix) if stored else (),
-        "suffix_words": words_of(kind.suffix) if stored else (),
+        "words": wide_words(kind.fields) if stored else (),
+        "prefix_words": wide_words(kind.prefix) if stored else (),
+        "suffix_words": wide_words(kind.suffix) if stored else (),
     }
 
 
@@ -245,17 +236,13 @@ def _bytes_of(ctype: str) -> int:
 
 
 def _kernel(kind: BlockType) -> dict[str, Any]:
-    codes = {code.name: code for region in kind.regions for code in region.codes}
     return {
         "name": kind.name,
         "lower": kind.name.lower(),
         "doc": kind.doc,
         "bytes": kind.bytes,
         "elements": kind.elements,
-        "comments": [
-            *(code_line(code) for code in codes.values()),
-            *(f"{name} = {text}" for name, text in kind.decode_text.items()),
-        ],
+        "comments": summary(kind),
         "dequantize": _body(dequantize(kind, C())),
         "unpack": _body(packing.unpack(kind)),
         "pack": _body(packing.pack(kind)),

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from ...container.model import SECTIONS, Container, Field, Rule
 from ...container.vocabulary import (
     CHECKS,
-    NUMBER_CHECKS,
-    TEXT_CHECKS,
     VALUE_CHECKS,
     WALK_CHECKS,
 )
@@ -43,8 +41,8 @@ def tables(container: Container, version: str) -> str:
         "",
         "// The numbers of rules with a place of their own in the walk.",
         *(_int(name, rule) for name, rule in _rule_numbers(container).items()),
-        _ints("DEPTH_RULES", container.rules_at("array.depth", NUMBER_CHECKS)),
-        _ints("COUNT_RULES", container.rules_at("array.count", NUMBER_CHECKS)),
+        _ints("DEPTH_RULES", container.depth_rules),
+        _ints("COUNT_RULES", container.count_rules),
     ]
     ranges = ", ".join(f"{{{low}, {high}}}" for low, high in container.syntax.forbidden)
     pairs = [
@@ -163,9 +161,7 @@ def _rule_numbers(container: Container) -> dict[str, int]:
         return next(iter(container.rules_at(place, frozenset({check}))), -1)
 
     walk = {
-        check.upper(): next(n for n, rule in enumerate(container.rules) if rule.check == check)
-        for check in WALK_CHECKS
-        if check not in _CHECKS
+        check.upper(): container.rule_of(check) for check in WALK_CHECKS if check not in _CHECKS
     }
     return {
         **walk,
@@ -192,7 +188,7 @@ def _layout(container: Container, version: int) -> list[str]:
     kinds = container.types(version)
     widths = {name: container.bytes_of(width, version) for name, width in container.array}
     count_first = str(container.array[0][0] == "count").lower()
-    rules = [ints(container.rules_at(f"value.{kind.name}", TEXT_CHECKS)) for kind in kinds]
+    rules = [ints(container.rules_of_value(kind)) for kind in kinds]
     lines = [f"private static Layout version{version}() {{", "  Field[][] sections = {"]
     for name in SECTIONS:
         fields = [_field(container, name, f, version) for f in container.fields(name, version)]
@@ -213,10 +209,9 @@ def _layout(container: Container, version: int) -> list[str]:
 
 
 def _field(container: Container, section: str, field: Field, version: int) -> str:
-    fields = container.section(section).fields
-    repeat = next((f.column for f in fields if f.name == field.repeat), -1)
-    width = container.bytes_of(field.width, version) if field.width else len(field.literal)
-    rules = container.rules_at(f"{section}.{field.name}", NUMBER_CHECKS | TEXT_CHECKS)
+    repeat = container.repeat_column(section, field)
+    width = container.width_of(field, version)
+    rules = container.rules_of_field(section, field)
     values = (
         *(string(field.name), f"Field.Kind.{field.kind.upper()}", width, field.column),
         *(len(field.columns), string(field.literal.decode("latin-1"))),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ... import expr as E
 from ...container import load_container
 from ...container.load import FILES
 from ...loops import packing
 from ...loops.dequantize import dequantize
-from ...model import BlockType
+from ...model import BlockType, wide_words
 from ...output import Output
-from ...picture import code_line
+from ...picture import summary
 from ...spec import Spec
 from ...tables import Table
-from ..c.emit import _words
 from . import container
 from .language import Java, slice_name, used
 from .text import floating, number, string
@@ -30,14 +28,13 @@ def outputs(spec: Spec) -> list[Output]:
     """The whole project: tables, one kernel a type, and what is the same for every spec."""
     tables = load_container(spec.root)
     every = tuple(kind.file for kind in spec.types)
-    books = ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables))
     made = [
         _table("Container", container.tables(tables, spec.version), (*FILES, "VERSION")),
         _table("Profile", container.profiles(tables), FILES),
         _table("ValueType", container.value_types(tables, _frame("ValueType")), FILES),
         _table("Types", _types(spec), every),
         _table("Kernels", _kernels(spec), every),
-        _table("Codebooks", _codebooks(spec), books),
+        _table("Codebooks", _codebooks(spec), spec.table_files),
     ]
     made += [_kernel(kind) for kind in spec.layouts]
     made += [_plain(f"{_MAIN}/{path.name}", path) for path in _files("main")]
@@ -107,12 +104,6 @@ def _class(kind: BlockType) -> str:
 
 
 def _kernel(kind: BlockType) -> Output:
-    inputs = [kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _table_names(kind))]
-    codes = {code.name: code for region in kind.regions for code in region.codes}
-    comment = [
-        *(code_line(code) for code in codes.values()),
-        *(f"{name} = {text}" for name, text in kind.decode_text.items()),
-    ]
     say = Java()
     body = used(dequantize(kind, say))
     bases = [base for base, fields in (("row", kind.prefix), ("tail", kind.suffix)) if fields]
@@ -121,7 +112,7 @@ def _kernel(kind: BlockType) -> Output:
         "",
         "import java.util.List;" if not kind.plain else "",
         "",
-        *(f"// {line}" for line in comment),
+        *(f"// {line}" for line in summary(kind)),
         '@SuppressWarnings("cast")',
         f"final class {_class(kind)} extends Kernel {{",
         *map(_slice, sorted(say.slices)),
@@ -138,13 +129,13 @@ def _kernel(kind: BlockType) -> Output:
         parts += ["", _codes(kind)]
     words = (("words", kind.fields), ("prefixWords", kind.prefix), ("suffixWords", kind.suffix))
     for name, fields in words:
-        runs = _words(fields)
+        runs = wide_words(fields)
         if runs:
             rows = ", ".join(f"{{{', '.join(map(str, run))}}}" for run in runs)
             parts += ["", _override(f"int[][] {name}()", f"return new int[][] {{{rows}}};")]
     parts += ["", _override("int bytes()", f"return {kind.bytes};"), "}"]
     text = "\n".join(parts).replace("\n\n\n", "\n\n").replace("Kernel {\n\n", "Kernel {\n")
-    return Output(f"{_MAIN}/{_class(kind)}.java", text + "\n", tuple(inputs))
+    return Output(f"{_MAIN}/{_class(kind)}.java", text + "\n", kind.inputs)
 
 
 def _slice(piece: tuple[int, int]) -> str:
@@ -196,12 +187,6 @@ def _override(head: str, body: str) -> str:
 
 def _indented(body: str) -> str:
     return "\n".join(f"  {line}" if line else "" for line in body.split("\n"))
-
-
-def _table_names(kind: BlockType) -> list[str]:
-    decoded = [let.expr for region in kind.regions for let in region.decode]
-    nodes = (node for expr in decoded for node in E.walk(expr))
-    return sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})
 
 
 # ---- codebooks

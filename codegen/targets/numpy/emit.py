@@ -26,15 +26,12 @@ def outputs(spec: Spec) -> list[Output]:
         _tables_output(spec),
         Output("numpy/__init__.py", '"""NumPy kernels, one module a type."""\n', ()),
     ]
-    for kind in spec.layouts:
-        inputs = (kind.file, "scalars.yaml", *(f"tables/{t.name}.yaml" for t in _used_tables(kind)))
-        made.append(Output(f"numpy/{kind.name.lower()}.py", module(kind), inputs))
-    return made
+    kinds = spec.layouts
+    return made + [Output(f"numpy/{k.name.lower()}.py", module(k), k.inputs) for k in kinds]
 
 
 def _tables_output(spec: Spec) -> Output:
-    inputs = ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables))
-    return Output("numpy/tables.py", tables_module(spec.tables, spec.scalars), inputs)
+    return Output("numpy/tables.py", tables_module(spec.tables, spec.scalars), spec.table_files)
 
 
 def tables_module(tables: Mapping[str, Table], scalars: Mapping[str, Scalar]) -> str:
@@ -57,14 +54,6 @@ def tables_module(tables: Mapping[str, Table], scalars: Mapping[str, Scalar]) ->
     return "\n".join(lines)
 
 
-def _used_tables(kind: BlockType) -> list[Table]:
-    asked = [let.expr for region in kind.regions for let in region.decode]
-    asked += [node for region in kind.regions for node in region.valid]
-    nodes = (node for expr in asked for node in E.walk(expr))
-    tables = {node.table.name: node.table for node in nodes if isinstance(node, E.Lookup)}
-    return [tables[name] for name in sorted(tables)]
-
-
 def _used_floats(kind: BlockType) -> list[Scalar]:
     stored = [*kind.fields, *kind.prefix, *kind.suffix]
     small = {f.scalar.name: f.scalar for f in stored if f.scalar.is_float and f.scalar.bits == 8}
@@ -85,7 +74,7 @@ def module(kind: BlockType, tables: str = TABLES) -> str:
 def _imports(kind: BlockType, body: str, tables: str) -> str:
     words = set(re.findall(r"\w+", body))
     helpers = [name for name in _HELPERS if name in words]
-    names = [t.name.upper() for t in _used_tables(kind)]
+    names = [name.upper() for name in kind.tables]
     names += [scalar.name.upper() for scalar in _used_floats(kind)]
     lines = ["from collections.abc import Mapping", ""]
     if "np." in body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model import BlockType, Field
+from ...model import BlockType, Field, wide_words
 from ...output import Output
 from ...picture import code_line, picture
 from ...spec import Spec
@@ -61,13 +61,11 @@ def outputs(spec: Spec) -> list[Output]:
 def _swaps(fields: tuple[Field, ...]) -> tuple[tuple[int, int, int], ...]:
     """Runs of multi-byte values; those that do not touch are runs of one."""
     swaps: list[tuple[int, int, int]] = []
-    for field in fields:
-        width, count = field.scalar.bytes, (field.counts or (1,))[-1]
-        for offset, stride in field.runs if width > 1 else ():
-            if stride == width:
-                swaps.append((offset, width, count))
-            else:
-                swaps += [(offset + index * stride, width, 1) for index in range(count)]
+    for offset, stride, count, width in wide_words(fields):
+        if stride == width:
+            swaps.append((offset, width, count))
+        else:
+            swaps += [(offset + index * stride, width, 1) for index in range(count)]
     return tuple(sorted(swaps))
 
 

@@ -5,30 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import jinja2
-
-from ... import expr as E
 from ...container import load_container
 from ...container.load import FILES
 from ...container.model import Container
+from ...frames import frames
 from ...loops import packing
 from ...loops.dequantize import dequantize
 from ...model import BlockType
 from ...output import Output
-from ...picture import code_line
+from ...picture import summary
 from ...spec import Spec
 from . import registry, tables
 from .language import Rust
 
 _FOLDER = Path(__file__).parent / "templates"
-_FRAMES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(_FOLDER),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
-)
+_FRAMES = frames(_FOLDER)
 _FRAMES.filters["text"] = tables.text
 _FRAMES.filters["byte_text"] = tables.byte_text
 _FRAMES.filters["camel"] = tables.camel
@@ -41,8 +32,7 @@ _SHARED = re.compile(r"\b(?:TABLE|SCALAR)_\w+")
 def outputs(spec: Spec) -> list[Output]:
     """The crate under generated/rust. Raises SpecError."""
     container = load_container(spec.root)
-    table_files = ["scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)]
-    every = (*FILES, *table_files, *(kind.file for kind in spec.types))
+    every = (*FILES, *spec.table_files, *(kind.file for kind in spec.types))
     values = _values(spec, container)
     made = [_kernel(kind) for kind in spec.layouts]
     for path in sorted(path for path in _FOLDER.rglob("*") if path.is_file()):
@@ -86,11 +76,9 @@ def _values(spec: Spec, container: Container) -> dict[str, object]:
 
 def _kernel(kind: BlockType) -> Output:
     language = Rust()
-    codes = {code.name: code for region in kind.regions for code in region.codes}
     values = {
         "kind": kind,
-        "pictures": [code_line(code) for code in codes.values()],
-        "formulas": [f"{name} = {text}" for name, text in kind.decode_text.items()],
+        "summary": summary(kind),
         "dequantize": dequantize(kind, language),
         "codes": sum(array.count for array in packing.arrays(kind)),
         "unpack": "" if kind.plain else packing.unpack(kind, language),
@@ -102,7 +90,4 @@ def _kernel(kind: BlockType) -> Output:
         helpers=sorted(set(_HELPER.findall(body))),
         shared=sorted(set(_SHARED.findall(body))),
     )
-    nodes = (n for region in kind.regions for let in region.decode for n in E.walk(let.expr))
-    used = sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})
-    inputs = (kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in used))
-    return Output(f"rust/src/kernels/{kind.name.lower()}.rs", names, inputs)
+    return Output(f"rust/src/kernels/{kind.name.lower()}.rs", names, kind.inputs)

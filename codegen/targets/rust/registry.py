@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from ...loops import packing
-from ...model import BlockType, Field
+from ...model import BlockType, Field, wide_words
 from ...scalars import Scalar
 from ...tables import Table
 
@@ -89,10 +89,4 @@ def codes(kind: BlockType) -> list[str]:
 
 
 def _words(fields: Sequence[Field]) -> list[str]:
-    """Runs of words of more than one byte: what byte order reverses."""
-    return [
-        f"word({offset}, {stride}, {(field.counts or (1,))[-1]}, {field.scalar.bytes})"
-        for field in fields
-        if field.scalar.bytes > 1
-        for offset, stride in field.runs
-    ]
+    return [f"word({', '.join(map(str, run))})" for run in wide_words(fields)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ...container.model import SECTIONS, Container, Field, Rule, ValueType
-from ...container.vocabulary import CHECKS, NUMBER_CHECKS, TEXT_CHECKS, WALK_CHECKS
+from ...container.model import SECTIONS, Container, Rule, ValueType
+from ...container.vocabulary import CHECKS, WALK_CHECKS
 
 
 @dataclass(frozen=True)
@@ -113,13 +113,11 @@ def constants(container: Container) -> Iterator[tuple[str, str, str]]:
                 yield f"COLUMN_{name.upper()}", "usize", str(column)
     yield "COLUMN_DIMS", "usize", str(container.section("tensors").field("dims").column)
     for check in WALK_CHECKS:
-        number = next(n for n, rule in enumerate(container.rules) if rule.check == check)
-        yield f"RULE_{check.upper()}", "usize", str(number)
+        yield f"RULE_{check.upper()}", "usize", str(container.rule_of(check))
     (name_length,) = container.rules_at("tensors.name", frozenset({"at_most"}))
     yield "RULE_TENSORS_NAME_AT_MOST", "usize", str(name_length)
-    for name, place in (("RULES_DEPTH", "array.depth"), ("RULES_COUNT", "array.count")):
-        rules = container.rules_at(place, NUMBER_CHECKS)
-        yield name, "&[usize]", f"&[{', '.join(map(str, rules))}]"
+    yield "RULES_DEPTH", "&[usize]", _numbers(container.depth_rules)
+    yield "RULES_COUNT", "&[usize]", _numbers(container.count_rules)
 
 
 def rule(entry: Rule) -> str:
@@ -160,29 +158,25 @@ def layouts(container: Container) -> list[dict[str, object]]:
 
 
 def _fields(container: Container, section: str, version: int) -> Iterable[str]:
-    fields = container.section(section).fields
     for field in container.fields(section, version):
-        repeat = next((f"Some({f.column})" for f in fields if f.name == field.repeat), "None")
+        column = container.repeat_column(section, field)
+        repeat = "None" if column < 0 else f"Some({column})"
         yield (
             f"Field {{ name: {text(field.name)}, at: {text(f'{section}.{field.name}')}, "
-            f"kind: Kind::{camel(field.kind)}, bytes: {_width(container, field, version)}, "
+            f"kind: Kind::{camel(field.kind)}, bytes: {container.width_of(field, version)}, "
             f"column: {field.column}, columns: {len(field.columns)}, repeat: {repeat}, "
             f"counts: {text(field.counts)}, literal: {byte_text(field.literal)}, "
-            f"rules: {_rules(container, f'{section}.{field.name}', NUMBER_CHECKS | TEXT_CHECKS)} }}"
+            f"rules: {_numbers(container.rules_of_field(section, field))} }}"
         )
 
 
-def _width(container: Container, field: Field, version: int) -> int:
-    return container.bytes_of(field.width, version) if field.width else len(field.literal)
-
-
-def _rules(container: Container, place: str, checks: frozenset[str]) -> str:
-    return f"&[{', '.join(map(str, container.rules_at(place, checks)))}]"
+def _numbers(values: Iterable[int]) -> str:
+    return f"&[{', '.join(map(str, values))}]"
 
 
 def _value_type(container: Container, kind: ValueType, version: int) -> str:
     return (
         f"ValueInfo {{ id: {kind.id}, name: {text(kind.name)}, shape: Shape::{camel(kind.kind)}, "
         f"bytes: {kind.bytes}, smallest: {container.smallest_value(kind, version)}, "
-        f"rules: {_rules(container, f'value.{kind.name}', TEXT_CHECKS)} }}"
+        f"rules: {_numbers(container.rules_of_value(kind))} }}"
     )

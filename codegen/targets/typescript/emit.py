@@ -6,30 +6,19 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import jinja2
-
-from ... import expr as E
 from ...container import load_container
 from ...container.load import FILES as CONTAINER_FILES
+from ...frames import frames
 from ...loops import dequantize, packing
 from ...model import BlockType
 from ...output import Output
-from ...picture import code_line
+from ...picture import summary
 from ...spec import Spec
 from . import tables
 from .language import TypeScript
 
 _FOLDER = Path(__file__).parent / "templates"
-_FRAMES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(_FOLDER),
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=True,
-    autoescape=False,
-    comment_start_string="{##",
-    comment_end_string="##}",
-)
+_FRAMES = frames(_FOLDER, comment=("{##", "##}"))
 _NUMBERS = ("HALF", "POW3", "floatOfBits", "fround", "wideInt")
 _BOOKS = re.compile(r"\b(?:TABLE|SCALAR)_[A-Z0-9_]+\b")
 
@@ -46,7 +35,7 @@ def outputs(spec: Spec) -> list[Output]:
             tables.registry(spec),
         ),
         "src/codebooks.ts": (
-            ("scalars.yaml", *(f"tables/{name}.yaml" for name in spec.tables)),
+            spec.table_files,
             {"body": tables.codebooks(spec.tables, spec.scalars)},
         ),
         "src/kernels.ts": (tuple(every), {"names": [kind.name for kind in spec.layouts]}),
@@ -65,13 +54,11 @@ def _output(path: str, frame: str, inputs: tuple[str, ...], values: Mapping[str,
 
 
 def _kernel(kind: BlockType) -> Output:
-    codes = {code.name: code for region in kind.regions for code in region.codes}
     language = TypeScript()
     blocks = kind.elements > 1
     values = {
         "kind": kind,
-        "pictures": [code_line(code) for code in codes.values()],
-        "formulas": [f"{name} = {text}" for name, text in kind.decode_text.items()],
+        "summary": summary(kind),
         "dequantize": dequantize.dequantize(kind, language),
         "arrays": [
             (f"a_{array.name.replace('.', '_')}", number)
@@ -83,12 +70,5 @@ def _kernel(kind: BlockType) -> Output:
     texts = " ".join(str(values[name]) for name in ("dequantize", "unpack", "pack"))
     values["numbers"] = [n for n in _NUMBERS if re.search(rf"(?<![.\w]){n}\b", texts)]
     values["books"] = sorted(set(_BOOKS.findall(texts)))
-    inputs = (kind.file, "scalars.yaml", *(f"tables/{name}.yaml" for name in _tables(kind)))
     path = f"src/kernels/{kind.name.lower()}.ts"
-    return _output(path, "src/kernels/kernel.ts", inputs, values)
-
-
-def _tables(kind: BlockType) -> list[str]:
-    decoded = [let.expr for region in kind.regions for let in region.decode]
-    nodes = (node for expr in decoded for node in E.walk(expr))
-    return sorted({node.table.name for node in nodes if isinstance(node, E.Lookup)})
+    return _output(path, "src/kernels/kernel.ts", kind.inputs, values)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from math import isnan
 
 from ...container.model import SECTIONS, Container, Field, Rule, ValueType
-from ...container.vocabulary import CHECKS, NUMBER_CHECKS, TEXT_CHECKS, WALK_CHECKS
+from ...container.vocabulary import CHECKS, WALK_CHECKS
 from ...loops.packing import arrays
 from ...model import BlockType
 from ...scalars import Scalar
@@ -54,8 +54,8 @@ def container(made: Container) -> dict[str, str]:
         "columns": _json([len(made.section(name).columns) for name in SECTIONS]),
         "most_dims": str(tensors.field("dims").most),
         "deepest": str(made.deepest),
-        "depth_rules": _json(made.rules_at("array.depth", NUMBER_CHECKS)),
-        "count_rules": _json(made.rules_at("array.count", NUMBER_CHECKS)),
+        "depth_rules": _json(made.depth_rules),
+        "count_rules": _json(made.count_rules),
         "column": _object(roles.items()),
         "count_column": _json([0, counts["metadata"], counts["tensors"]]),
         "rules": _lines(rules),
@@ -83,7 +83,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _value_type(made: Container, kind: ValueType) -> str:
-    rules = made.rules_at(f"value.{kind.name}", TEXT_CHECKS)
+    rules = made.rules_of_value(kind)
     return _object_of(id=kind.id, name=kind.name, kind=kind.kind, bytes=kind.bytes, rules=rules)
 
 
@@ -104,19 +104,16 @@ def _layout(made: Container, version: int) -> str:
 
 
 def _field(made: Container, section: str, field: Field, version: int) -> str:
-    fields = made.section(section).fields
-    repeat = next((f.column for f in fields if f.name == field.repeat), -1)
-    width = made.bytes_of(field.width, version) if field.width else len(field.literal)
     return _object_of(
         name=field.name,
         kind=field.kind,
-        width=width,
+        width=made.width_of(field, version),
         column=field.column,
         columns=len(field.columns),
         literal=field.literal.decode("latin-1"),
         counts=field.counts,
-        repeat=repeat,
-        rules=made.rules_at(f"{section}.{field.name}", NUMBER_CHECKS | TEXT_CHECKS),
+        repeat=made.repeat_column(section, field),
+        rules=made.rules_of_field(section, field),
     )
 
 

@@ -133,7 +133,7 @@ public final class Gguf implements AutoCloseable {
    * name stands twice: the map has the last of them, this list all.
    */
   public List<Tensor> tensorList() {
-    return tensors.list();
+    return tensors.all().stream().map(Map.Entry::getValue).toList();
   }
 
   /** A tensor; NoSuchElementException if there is none of that name. */

@@ -4,14 +4,9 @@
 
 package ggufspec;
 
-import java.util.AbstractList;
-import java.util.AbstractMap;
-import java.util.AbstractSet;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
@@ -21,20 +16,15 @@ import java.util.concurrent.ConcurrentHashMap;
  * GgufException} for a value of another kind. Bytes of a key that are no UTF-8 appear as lone
  * surrogates (U+DC00 + byte), so that every key can be written again.
  */
-public final class Metadata extends AbstractMap<String, Value> {
-  private final Bytes bytes;
+public final class Metadata extends NamedRows<Value> {
   private final Layout layout;
   private final boolean big;
-  private final Walk.Rows rows;
-  private final Map<String, Integer> places;
   private final Map<Integer, ArrayValue> arrays = new ConcurrentHashMap<>();
 
   Metadata(Walk walk) {
-    this.bytes = walk.bytes;
+    super(walk.bytes, walk.keys, walk.keyOf, Container.KEY);
     this.layout = walk.layout;
     this.big = walk.big;
-    this.rows = walk.keys;
-    this.places = walk.keyOf;
   }
 
   /** A string. */
@@ -97,73 +87,12 @@ public final class Metadata extends AbstractMap<String, Value> {
     return getArray(key).strings();
   }
 
-  @Override
-  public Value get(Object key) {
-    Integer row = places.get(key);
-    return row == null ? null : value(row);
-  }
-
-  @Override
-  public boolean containsKey(Object key) {
-    return places.containsKey(key);
-  }
-
-  @Override
-  public int size() {
-    return places.size();
-  }
-
-  @Override
-  public Set<String> keySet() {
-    return java.util.Collections.unmodifiableSet(places.keySet());
-  }
-
-  @Override
-  public Set<Entry<String, Value>> entrySet() {
-    return new AbstractSet<>() {
-      @Override
-      public int size() {
-        return places.size();
-      }
-
-      @Override
-      public Iterator<Entry<String, Value>> iterator() {
-        Iterator<Entry<String, Integer>> inner = places.entrySet().iterator();
-        return new Iterator<>() {
-          @Override
-          public boolean hasNext() {
-            return inner.hasNext();
-          }
-
-          @Override
-          public Entry<String, Value> next() {
-            Entry<String, Integer> place = inner.next();
-            return Map.entry(place.getKey(), value(place.getValue()));
-          }
-        };
-      }
-    };
-  }
-
   /**
    * Every pair as the file has it. A profile that allows it may have read a file in which a key
    * stands twice: the map has the last of its values, this list all.
    */
   public List<Entry<String, Value>> pairs() {
-    return new AbstractList<>() {
-      @Override
-      public int size() {
-        return rows.count;
-      }
-
-      @Override
-      public Entry<String, Value> get(int row) {
-        java.util.Objects.checkIndex(row, rows.count);
-        long start = rows.get(row, Container.KEY);
-        int length = Numbers.arrayLength(rows.get(row, Container.KEY + 1), start);
-        return Map.entry(Text.name(bytes.read(start, length)), value(row));
-      }
-    };
+    return all();
   }
 
   private <T extends Value> T cast(String key, Class<T> kind) {
@@ -177,7 +106,8 @@ public final class Metadata extends AbstractMap<String, Value> {
     return kind.cast(value);
   }
 
-  private Value value(int row) {
+  @Override
+  Value made(String key, int row) {
     bytes.checkOpen();
     int from = row * rows.columns + Container.VALUE;
     ValueType type = layout.types()[layout.find(rows.numbers[from])];
