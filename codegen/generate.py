@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import unified_diff
 from pathlib import Path, PurePosixPath
 
+from . import support
 from .output import Output
 from .spec import Spec, load_spec
 from .targets import TARGETS
@@ -51,9 +52,7 @@ def make_copy(spec: Spec, target: str, types: Sequence[str]) -> dict[str, str]:
 
 def _support(target: str) -> dict[str, str]:
     """Hand-written files that a target's outputs include, beside the outputs."""
-    package = Path(__file__).resolve().parent.parent
-    folder = next(path for path in (package / "runtime" / "c", package / "c") if path.is_dir())
-    return {f"c/{name}": (folder / name).read_text() for name in SUPPORT.get(target, ())}
+    return {f"c/{name}": support.source(name) for name in SUPPORT.get(target, ())}
 
 
 def _make(spec: Spec, targets: Iterable[str], **what: object) -> dict[str, str]:

@@ -76,6 +76,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copytree(ROOT / "runtime/ggufspec", package)
     for part in ("codegen", "generated", "spec"):
         shutil.copytree(ROOT / part, package / part)
+    shutil.copytree(ROOT / "runtime/c", package / "c")
     with (package / "spec/container/values.yaml").open("a") as values:
         values.write(VALUE_TYPE)
     layout = package / "spec/container/layout.yaml"

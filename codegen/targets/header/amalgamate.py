@@ -8,11 +8,10 @@ includes, the AVX2 form of UTF-8, and the list of findings, of which the header 
 from __future__ import annotations
 
 import re
-from functools import cache
-from pathlib import Path
 
 from ...container.emit_c import emit_c
 from ...container.model import Container
+from ...support import source
 
 _WORDS = "|".join(
     (
@@ -97,16 +96,9 @@ def tables(container: Container) -> str:
     return private(_body("scan_tables.h") + made)
 
 
-@cache
-def _source(name: str) -> str:
-    package = Path(__file__).resolve().parents[3]
-    folder = next(path for path in (package / "runtime" / "c", package / "c") if path.is_dir())
-    return (folder / name).read_text(encoding="utf-8")
-
-
 def _body(name: str) -> str:
     """A source without its guard and includes."""
-    text = _source(name)
+    text = source(name)
     text = re.sub(r"^#ifndef (\w+_H)\n#define \1\n(.*)^#endif\n\Z", r"\2", text, flags=_WHOLE)
     text = re.sub(r"^#include <std\w+\.h>\n|^#include <string\.h>\n", "", text, flags=re.MULTILINE)
     text = re.sub(r'^#include "[\w.]+"\n', "", text, flags=re.MULTILINE)
