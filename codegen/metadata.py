@@ -36,6 +36,7 @@ class Key:
     indexes: str = ""
     length: int | str = ""
     deprecated: str = ""
+    dangerous: str = ""
 
 
 def load_keys(spec: Path) -> tuple[Key, ...]:
@@ -65,8 +66,13 @@ def _files(spec: Path) -> list[Path]:
 
 def _keys(source: Source) -> Iterator[tuple[str, Key]]:
     data = source.data
+    dangers = data.get("dangers", {})
     for name, given in data["keys"].items():
         entry = given if isinstance(given, dict) else {"type": given}
+        if danger := entry.get("dangerous"):
+            if danger not in dangers:
+                source.fail(("keys", name, "dangerous"), f"{danger!r} is none of dangers")
+            entry = {**entry, "dangerous": dangers[danger]}
         for words in _choices(data.get("expand", {})):
             full = _fill(data["prefix"] + name, words)
             yield name, _key(full, entry, data["since"], words)
@@ -126,6 +132,7 @@ class Key(NamedTuple):
     indexes: str = ""  # the array key whose elements the value numbers
     length: int | str = ""  # elements of an array: a number, or the key that it follows
     deprecated: str = ""  # the key to use instead
+    dangerous: str = ""  # why a change of it needs care
 
 
 KEYS: tuple[Key, ...] = (

@@ -92,6 +92,10 @@ FAULTS = {
         "kinds.yaml", "imatrix.chunk_count", "imatrix.chunks",
         "requires.imatrix", "imatrix.chunks is no key",
     ),
+    "danger nobody knows": (
+        "metadata/general.yaml", "dangerous: code", "dangerous: cod",
+        "keys.architecture.dangerous", "'cod' is none of dangers",
+    ),
     "closed to nothing": (
         "metadata/general.yaml", "name: STRING", "name: {type: STRING, closed: false}",
         "keys.name.closed", "schema",

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 USAGE_ERROR: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it has no public name."""
 
-BUILT_IN = ("info", "types", "validate", "explain", "quantize", "dequantize", "compare", "sample")
-"""Each is a module of this package with a function ``command``."""
+BUILT_IN = (
+    *("info", "types", "validate", "explain", "quantize", "dequantize", "compare", "meta"),
+    "sample",
+)
+"""Each is a module of this package with a function ``command``, or ``group`` for several."""
 
 PLUGINS = "ggufspec.commands"
 """The entry-point group of further commands; an entry is named after the extra it needs."""
@@ -200,7 +203,8 @@ def _root(
 
 
 def _built_in(name: str) -> Any:
-    return _command(name, import_module(f".{name}", __package__).command)
+    module = import_module(f".{name}", __package__)
+    return module.group() if hasattr(module, "group") else _command(name, module.command)
 
 
 def _command(name: str, function: Any) -> Any:

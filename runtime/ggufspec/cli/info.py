@@ -75,7 +75,7 @@ def _show(path: Path, model: File, elements: int) -> None:
         screen.table(
             KEYS,
             [
-                (text.printable(key), kind, _value(metadata, name, elements))
+                (text.printable(key), kind, shown_value(metadata, name, elements))
                 for key, kind, name in rows
             ],
             text.plural(len(metadata), "key"),
@@ -132,7 +132,7 @@ def _row(tensor: Tensor) -> tuple[str, str, str, str, str]:
     )
 
 
-def _value(metadata: Metadata, key: str, elements: int) -> str:
+def shown_value(metadata: Metadata, key: str, elements: int) -> str:
     """A value for people; of an array its length and first elements."""
     count, first = _head(metadata, key, elements)
     if count is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import GGUFError
 from ..files.atomic import resolved
+from ..files.undo import check_undo
 from .failures import of_file, usage
 from .text import size
 
@@ -39,6 +40,10 @@ def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, forc
     Raises CommandError for wrong usage and OSError for a folder that is not there.
     """
     check_not_input(output, inputs)
+    try:
+        check_undo(output)
+    except GGUFError as error:
+        raise of_file(error, str(output)) from error
     try:
         kind = output.stat().st_mode
     except FileNotFoundError:

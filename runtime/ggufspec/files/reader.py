@@ -19,6 +19,7 @@ from .part import Part
 from .shards import SET_KEYS, set_count, whole_set
 from .source import ByteSource, Source
 from .tensor import Tensors
+from .undo import check_undo
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -159,6 +160,8 @@ def load_part(origin: ByteSource, profile: str, dialect: str | None) -> Part:
     """One file by itself; GGUFError for what the profile refuses."""
     source = Source(origin)
     try:
+        if source.path is not None:
+            check_undo(source.path)
         result, choice = scan_as(source.view, profile=profile, dialect=dialect)
         result.raise_error()
     except BaseException:

@@ -296,16 +296,17 @@ def _aligned(metadata: Mapping[str, Any], wanted: int | None) -> tuple[int, Mapp
         if isinstance(given, Stored):
             given = value_of(given)
         value = typed(ALIGNMENT_KEY, given, known_key(ALIGNMENT_KEY)).value
-        stated = _alignment(value, ALIGNMENT_KEY)
+        stated = checked_alignment(value, ALIGNMENT_KEY)
         if wanted not in (None, stated):
             raise ValueError(f"alignment {wanted} contradicts {ALIGNMENT_KEY}, which is {stated}")
         return stated, stored
-    if wanted is None or _alignment(wanted, "alignment") == ALIGNMENT_DEFAULT:
+    if wanted is None or checked_alignment(wanted, "alignment") == ALIGNMENT_DEFAULT:
         return ALIGNMENT_DEFAULT, stored
     return wanted, {**stored, ALIGNMENT_KEY: Value("UINT32", wanted)}
 
 
-def _alignment(value: Any, name: str) -> int:
+def checked_alignment(value: Any, name: str) -> int:
+    """An alignment that `open` reads again; TypeError or ValueError names it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is a whole number, not {value!r}")
     number = int(value)

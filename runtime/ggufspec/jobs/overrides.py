@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from ..files.values import Value, array_element
-from ..generated.container import CURRENT_VERSION, LAYOUTS
+from ..edits.literals import check_type, parse_integer, parse_string, parse_truth, parse_value
+from ..files.values import Value
 from ..recipes import pattern_of
 from .errors import ConversionError
 from .steps import makeable
@@ -18,7 +16,6 @@ from .steps import makeable
 _LONGEST = 127
 """Bytes of a key or a string that llama-quantize takes at most."""
 
-_KINDS = {kind.name: kind.kind for kind in LAYOUTS[CURRENT_VERSION].value_types}
 _ESCAPED_OR_UPPER = re.compile(r"\\.|[A-Z]", re.DOTALL)
 
 
@@ -36,7 +33,7 @@ def parse_override(text: str) -> tuple[str, Value]:
     try:
         if name in _OWN:
             return key, _OWN[name](key, value)
-        return key, Value(name.upper(), _typed(name.upper(), value))
+        return key, _typed(name.upper(), value)
     except ValueError as error:
         raise _wrong(text, str(error)) from None
     except RecursionError:
@@ -83,7 +80,7 @@ def lowered(pattern: str) -> str:
 
 
 def _int(key: str, text: str) -> Value:
-    number = abs(_integer(text))
+    number = abs(parse_integer(text))
     if number >= 1 << 32:
         raise ValueError(f"int is stored as UINT32, which cannot hold {number}; UINT64: can")
     _check_key(key)
@@ -97,7 +94,7 @@ def _float(key: str, text: str) -> Value:
 
 def _bool(key: str, text: str) -> Value:
     _check_key(key)
-    return Value("BOOL", _truth(text))
+    return Value("BOOL", parse_truth(text))
 
 
 def _str(key: str, text: str) -> Value:
@@ -106,7 +103,7 @@ def _str(key: str, text: str) -> Value:
         raise ValueError(
             f"str is at most {_LONGEST} bytes, as in llama-quantize; STRING: has no limit"
         )
-    return _string(text)
+    return Value("STRING", parse_string(text))
 
 
 _OWN: dict[str, Callable[[str, str], Value]] = {
@@ -124,74 +121,16 @@ def _check_key(key: str) -> None:
         )
 
 
-def _typed(name: str, text: str) -> Any:
+def _typed(name: str, text: str) -> Value:
     """The text as a value of a GGUF type."""
-    element = array_element(name)
-    if element is not None:
-        return _array(element, text)
-    match _KINDS.get(name):
-        case "uint" | "int":
-            return _integer(text)
-        case "float":
-            return float(text)
-        case "bool":
-            return _truth(text)
-        case "string":
-            return _string(text).value
-    known = ", ".join(kind for kind in _KINDS if kind != "ARRAY")
-    raise ValueError(
-        f"there is no type {name!r}; there are {known}, ARRAY[...] of these, "
-        "and int, float, bool, str as in llama-quantize"
-    )
-
-
-def _array(element: str, text: str) -> list[Any]:
     try:
-        items = json.loads(text)
-    except ValueError as error:  # also for numbers of thousands of digits
-        raise ValueError(f"the array is not JSON: {error!s:.80}") from None
-    if not isinstance(items, list):
-        raise ValueError(f"an array is [...], not {text!r:.40}")
-    return [_item(element, item) for item in items]
-
-
-def _item(element: str, item: Any) -> Any:
-    """An element of the list that JSON made, as a value of its type."""
-    inner = array_element(element)
-    if inner is not None:
-        if not isinstance(item, list):
-            raise ValueError(f"an element is no array: {item!r:.40}")
-        return [_item(inner, one) for one in item]
-    kind = _KINDS.get(element)
-    takes: dict[str, tuple[type, ...]] = {
-        "uint": (int,), "int": (int,), "float": (int, float), "bool": (bool,), "string": (str,),
-    }  # fmt: skip
-    if kind not in takes:
-        raise ValueError(f"there is no type {element!r} for elements")
-    if not isinstance(item, takes[kind]) or (isinstance(item, bool) and kind != "bool"):
-        raise ValueError(f"{item!r:.40} is no {element}")
-    return float(str(item)) if kind == "float" else item
-
-
-def _integer(text: str) -> int:
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise ValueError(f"{text!r:.40} is no whole number") from None
-
-
-def _truth(text: str) -> bool:
-    if text not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text == "true"
-
-
-def _string(text: str) -> Value:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # bytes of the command line that are not UTF-8
-        return Value("STRING", os.fsencode(text))
-    return Value("STRING", text)
+        check_type(name)
+    except ValueError as error:
+        raise ValueError(f"{error}, and int, float, bool, str as in llama-quantize") from None
+    value = parse_value(name, text)
+    if not isinstance(value, Value):
+        raise ValueError("it has bits that no number tells")
+    return value
 
 
 def _wrong(text: str, reason: str, hint: str = "") -> ConversionError:

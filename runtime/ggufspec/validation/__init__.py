@@ -10,6 +10,7 @@ from ..container.scan import profile_number
 from ..files.source import ByteSource
 from ..generated import container as tables
 from ..report import Report
+from .edits import with_edits
 from .reading import Reading, read
 
 __all__ = ["CHECKS", "validate"]
@@ -49,16 +50,19 @@ def validate(
         first = open_file(source)
         wanted = {*checks, *["data"] * data}
         if wanted <= {"structure"} and _is_simple(first):
-            return _told_by_scan(first, profile, wanted)
+            return with_edits(_told_by_scan(first, profile, wanted))
         from ..generated.rules import READER
         from .closer import look
 
         if profile == READER:
-            return _told_by_scan(first, profile, wanted)
+            return with_edits(_told_by_scan(first, profile, wanted))
 
-        return look(
-            first, open_file, wanted, profile=profile, base=base, threads=threads, advance=advance
-        )
+        return with_edits(
+            look(
+                first, open_file, wanted, profile=profile, base=base, threads=threads,
+                advance=advance,
+            )
+        )  # fmt: skip
 
 
 def _told_by_scan(file: Reading, profile: str, wanted: Collection[str]) -> Report:

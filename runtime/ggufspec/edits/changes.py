@@ -1,0 +1,86 @@
+"""What an edit changes, and what speaks against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from ..files.values import known_key
+from .front import same
+from .plain import Entry, type_of
+
+if TYPE_CHECKING:
+    from ..generated.metadata import Key
+    from .draft import Draft
+
+
+@dataclass(frozen=True)
+class Change:
+    """A key with another value than before; None where it is not there."""
+
+    key: str
+    before: Entry | None
+    after: Entry | None
+
+    @property
+    def kind(self) -> Literal["add", "delete", "change"]:
+        """What happens to the key."""
+        if self.before is None:
+            return "add"
+        return "delete" if self.after is None else "change"
+
+
+@dataclass(frozen=True)
+class Objection:
+    """Why a change is not made unless somebody insists."""
+
+    key: str
+    reason: str
+
+
+def changes_of(draft: Draft) -> list[Change]:
+    """The keys that change, in the order of the file, new ones last."""
+    before, after = draft.before, draft.entries
+    keys = dict.fromkeys([*before, *after])
+    return [
+        Change(key, before.get(key), after.get(key))
+        for key in keys
+        if not same(draft.part, key, before.get(key), after.get(key))
+    ]
+
+
+def reordered(draft: Draft) -> bool:
+    """Whether keys that stay have changed places."""
+    before = [key for key in draft.before if key in draft.entries]
+    return before != [key for key in draft.entries if key in draft.before]
+
+
+def objections_to(
+    changes: Iterable[Change], architectures: Iterable[str | None]
+) -> list[Objection]:
+    """What speaks against changes, by what the specification says of the keys.
+
+    architectures: those that the file names, before and after.
+    """
+    prefixes = tuple(dict.fromkeys(architectures))
+    return [found for change in changes for found in _objections(change, prefixes)]
+
+
+def _objections(change: Change, architectures: tuple[str | None, ...]) -> Iterator[Objection]:
+    known = described(change.key, architectures)
+    if known is None:
+        return
+    if known.dangerous:
+        yield Objection(change.key, known.dangerous)
+    if change.after is not None:
+        own = type_of(change.after)
+        kept = change.before is not None and type_of(change.before) == own
+        if own not in known.types and not kept:
+            yield Objection(change.key, f"its type is {' or '.join(known.types)}, not {own}")
+
+
+def described(key: str, architectures: Iterable[str | None]) -> Key | None:
+    """What the specification says about a key of a file of one of these architectures."""
+    found = (known_key(key, name) for name in architectures)
+    return next((known for known in found if known is not None), None)

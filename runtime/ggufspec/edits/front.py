@@ -1,0 +1,111 @@
+"""What stands in front of the tensors' data, with other metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..container.layout import pad_up
+from ..files.arrays import Stored, value_of
+from ..files.encode import Encoder
+from ..files.values import Value
+from ..files.writer import checked_alignment
+from ..generated.container import ALIGNMENT_DEFAULT, ALIGNMENT_KEY, PADDING
+from .errors import EditError
+from .plain import Entry, type_of
+
+if TYPE_CHECKING:
+    from ..files.encode import Piece
+    from ..files.part import Part
+
+
+@dataclass(frozen=True)
+class Front:
+    """The header, the keys with these values, and the infos of the file's tensors.
+
+    offsets: where the tensors lie in the data section; None: where they did.
+    """
+
+    part: Part
+    entries: Mapping[str, Entry]
+    offsets: tuple[int, ...] | None = None
+
+    def pieces(self) -> Iterator[Piece]:
+        """Its bytes, up to the data section. EditError for a value that cannot be stored."""
+        yield from self._records()
+        yield PADDING * (self.size - self.end)
+
+    @cached_property
+    def end(self) -> int:
+        """Bytes without the padding."""
+        return sum(len(piece) for piece in self._records())
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes up to the data section; without tensors there is no padding."""
+        return pad_up(self.end, self.alignment) if len(self.part.scan.tensors) else self.end
+
+    @cached_property
+    def alignment(self) -> int:
+        """The alignment that the entries ask for."""
+        entry = self.entries.get(ALIGNMENT_KEY)
+        if entry is None:
+            return ALIGNMENT_DEFAULT
+        value = entry.value if isinstance(entry, Value) else value_of(entry)
+        try:
+            return checked_alignment(value, ALIGNMENT_KEY)
+        except (TypeError, ValueError) as error:
+            raise EditError(str(error), "usage", file="") from None
+
+    def _records(self) -> Iterator[Piece]:
+        encoder, scan = Encoder(self.part.form), self.part.scan
+        counts = {"metadata": len(self.entries), "tensors": len(scan.tensors)}
+        fields = self.part.form.layout.sections[0]
+        counted = {field.name: counts[field.counts] for field in fields if field.counts}
+        yield from encoder.record("header", {**scan.header, **counted})
+        for key, entry in self.entries.items():
+            yield from pair(encoder, key, entry)
+        if self.offsets is None:
+            view, starts = self.part.source.view, scan.tensors.start
+            yield view[starts[0] : scan.metadata_end] if starts else b""
+        else:
+            yield from self._infos(encoder, self.offsets)
+
+    def _infos(self, encoder: Encoder, offsets: tuple[int, ...]) -> Iterator[Piece]:
+        columns, view = self.part.scan.tensors, self.part.source.view
+        for row, offset in enumerate(offsets):
+            start, length = columns.name_offset[row], columns.name_length[row]
+            values: dict[str, Any] = {
+                **{name: column[row] for name, column in columns.extra.items()},
+                "name": view[start : start + length],
+                "n_dims": columns.n_dims[row],
+                "dims": columns.dims_of(row),
+                "type": columns.type[row],
+                "offset": offset,
+            }
+            yield from encoder.record("tensors", values)
+
+
+def pair(encoder: Encoder, key: str, entry: Entry) -> Iterator[Piece]:
+    """The record of a key; EditError where the version of the file cannot store it."""
+    try:
+        yield from encoder.pair(key, entry, None)
+    except (TypeError, ValueError) as error:
+        raise EditError(str(error), "usage", file="") from None
+
+
+def same(part: Part, key: str, first: Entry | None, second: Entry | None) -> bool:
+    """Whether two values of a key are the same, type and bits."""
+    if first is second:
+        return True
+    if first is None or second is None or type_of(first) != type_of(second):
+        return False
+    encoder = Encoder(part.form)
+    return _bytes(encoder, key, first) == _bytes(encoder, key, second)
+
+
+def _bytes(encoder: Encoder, key: str, entry: Entry) -> bytes:
+    extra = isinstance(entry, Stored) and entry.extra
+    return b"".join(pair(encoder, key, entry)) + repr(extra or {}).encode()
