@@ -216,7 +216,9 @@ def test_room_for_later_edits(sample: strategies.Sample, room: int, alignment: i
         if data:
             assert plan.filler is not None
             assert plan.filler >= room
-            assert alignment or (plan.front.size - start) % 4096 == 0
+            # An old data section may start where none of a new file's can.
+            if not (alignment or start % plan.front.alignment):
+                assert (plan.front.size - start) % 4096 == 0
             text = Value("STRING", "x" * room)
             assert edited(path, "in place", made_up=text).way == "in place"
             assert without(content(path), *own) == without(before, *own)
