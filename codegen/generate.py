@@ -23,6 +23,10 @@ SUPPORT = {
 }  # fmt: skip
 """Files of runtime/c that go along when a target is written into another project."""
 
+BUILT = ("pages",)
+"""Folders of generated/ that a bundler fills, from generated and hand-written sources; their own
+PAGES.json says from what, and tests compare."""
+
 _COMMENTS = {
     **dict.fromkeys((".py", ".dict", ".toml", ".txt", ".ksy"), ("# ", "")),
     **dict.fromkeys((".c", ".h", ".rs", ".go", ".mod", ".ts", ".java"), ("// ", "")),
@@ -143,7 +147,7 @@ def _strays(folder: Path, files: Mapping[str, str]) -> list[str]:
         for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    return sorted(here - set(files))
+    return sorted(path for path in here - set(files) if path.split("/")[0] not in BUILT)
 
 
 def _header(spec: Spec, output: Output) -> str:

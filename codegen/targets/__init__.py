@@ -8,6 +8,7 @@ from ..architectures import outputs as architectures_outputs
 from ..container import outputs as container_outputs
 from ..dialects import outputs as dialects_outputs
 from ..kinds import outputs as kinds_outputs
+from ..memory import outputs as memory_outputs
 from ..metadata import outputs as metadata_outputs
 from ..output import Output
 from ..recipes import outputs as recipes_outputs
@@ -19,6 +20,7 @@ from .c import outputs as c_outputs
 from .fuzz import outputs as fuzz_outputs
 from .go import outputs as go_outputs
 from .header import outputs as header_outputs
+from .inspector import outputs as inspector_outputs
 from .java import outputs as java_outputs
 from .ksy import outputs as ksy_outputs
 from .numpy import outputs as numpy_outputs
@@ -37,9 +39,11 @@ TARGETS: Mapping[str, Target] = {
     "fuzz": fuzz_outputs,
     "go": go_outputs,
     "header": header_outputs,
+    "inspector": inspector_outputs,
     "java": java_outputs,
     "kinds": kinds_outputs,
     "ksy": ksy_outputs,
+    "memory": memory_outputs,
     "metadata": metadata_outputs,
     "numpy": numpy_outputs,
     "quantizers": quantizers_outputs,

@@ -61,7 +61,7 @@ def _tour(folder: Path, model: Path | None) -> None:
 
 
 def _summarise(folder: Path) -> None:
-    from .jobs.compare import compare
+    from .jobs.comparing import compare
 
     reference = folder / "reference.gguf"
     rows = []

@@ -40,3 +40,11 @@ class GGUFError(ValueError):
 
 def _rebuild(kind: type[GGUFError], message: str, fields: dict[str, object]) -> GGUFError:
     return kind(message, **fields)  # type: ignore[arg-type]
+
+
+class MissingExtra(ImportError):
+    """A part that was not installed with the package; `extra` is the name of what brings it."""
+
+    def __init__(self, message: str, extra: str) -> None:
+        super().__init__(f"{message}: pip install 'ggufspec[{extra}]'")
+        self.extra = extra

@@ -46,6 +46,7 @@ def test_json_is_whole(run: Run, sample: Path) -> None:
     assert values["llama.block_count"] == {
         "key": "llama.block_count",
         "type": "UINT32",
+        "offset": sample.read_bytes().index(b"llama.block_count") - 8,
         "value": 4,
     }
     tokens = values["tokenizer.ggml.tokens"]
@@ -63,6 +64,7 @@ def test_json_is_whole(run: Run, sample: Path) -> None:
         "nbytes": tensor.nbytes,
         "offset": tensor.offset,
         "file_offset": tensor.file_offset,
+        "info_offset": sample.read_bytes().index(tensor.name.encode()) - 8,
         "shard": 0,
     }
 

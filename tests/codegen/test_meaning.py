@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ggufspec.codegen import architectures, kinds, metadata, tokenizers
+from ggufspec.codegen import architectures, kinds, memory, metadata, tokenizers
 from ggufspec.codegen.errors import SpecError, show_path
 from ggufspec.codegen.output import Output
 from ggufspec.codegen.spec import Spec
@@ -19,6 +19,7 @@ from support.specs import real_spec
 OUTPUTS: dict[str, Callable[[Spec], list[Output]]] = {
     "architectures": architectures.outputs,
     "kinds": kinds.outputs,
+    "memory": memory.outputs,
     "metadata": metadata.outputs,
     "tokenizers": tokenizers.outputs,
 }
@@ -83,6 +84,25 @@ FAULTS = {
     "id nobody knows": (
         "tokenizers.yaml", "defaults: {bos: 1, eos: 2, unknown: 0}}", "defaults: {bso: 1}}",
         "tokenizers.llama.defaults.bso", "tokenizer.ggml.bso_token_id is no key",
+    ),
+    "cache type nobody knows": (
+        "memory.yaml", "caches: [F32, F16", "caches: [F32, F61", "caches[1]", "F61 is no type",
+    ),
+    "architecture with two rules": (
+        "memory.yaml", "plain:\n  [llama, deci", "plain:\n  [llama, gemma2", "plain[1]",
+        "gemma2 stands in architectures, too",
+    ),
+    "sharing key nobody knows": (
+        "memory.yaml", "shared: attention.shared_kv_layers", "shared: attention.shared_layers",
+        "architectures.gemma4.shared", "{arch}.attention.shared_layers is no key",
+    ),
+    "switch nobody knows": (
+        "memory.yaml", "switch: attention.indexer.top_k", "switch: attention.indexer.top",
+        "architectures.hy_v4.index.switch", "{arch}.attention.indexer.top is no key",
+    ),
+    "window nobody knows": (
+        "memory.yaml", "gemma2: {window: {every: 2", "gemma2: {window: {each: 2",
+        "architectures.gemma2.window.each", "unknown key",
     ),
     "flag nobody knows": (
         "kinds.yaml", "flag: clip.has_vision_encoder", "flag: clip.has_encoder",

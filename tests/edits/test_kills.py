@@ -1,14 +1,13 @@
 """Killed at every step: never a broken file under the final name, nothing lost.
 
-Each run is forked from one process, which makes the system calls of the edit one by one and ends
-itself, as SIGKILL does, in front of the call of a given number or in the middle of a write.
+Each run ends itself, as SIGKILL does, in front of the system call of a given number or in the
+middle of a write; see `support.kills`.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,58 +17,17 @@ import ggufspec
 from ggufspec import Value
 from ggufspec.edits import Draft, EditError, carry_out, plan_edit, recover
 from ggufspec.files.undo import undo_path
+from support import kills
 
-DRIVER = """
-import json, os, shutil, signal, sys
-from pathlib import Path
-import ggufspec
+PROGRAM = """
 from ggufspec import Value
 from ggufspec.edits import Draft, carry_out, plan_edit, recover
-import ggufspec.edits.transfer, ggufspec.edits.beside, ggufspec.edits.in_place
-import io, fcntl
 
-folder, original, key, kind, value, way, action = sys.argv[1:]
+key, kind, value, way, action = arguments
 value = json.loads(value)
 
-def work(path, stop_at, log):
-    count = 0
-    def step(name, act, *arguments, half=None):
-        nonlocal count
-        count += 1
-        log(name)
-        if count == stop_at:
-            if half is not None:
-                half()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return act(*arguments)
-    def wrap(holder, name, half=None):
-        original = getattr(holder, name)
-        def wrapped(*arguments, **options):
-            act = lambda: original(*arguments, **options)
-            middle = (lambda: half(original, *arguments)) if half else None
-            return step(name, act, half=middle)
-        setattr(holder, name, wrapped)
-    def half_pwrite(original, file, data, at):
-        original(file, bytes(data[: max(1, len(data) // 2)]), at)
-    for name in ("fsync", "ftruncate", "replace", "rename", "unlink", "link", "truncate"):
-        wrap(os, name)
-    wrap(os, "pwrite", half_pwrite)
-    wrap(os, "copy_file_range", lambda original, s, t, n, a, b: original(s, t, n // 2, a, b))
-    wrap(fcntl, "ioctl")
-    real_fdopen = os.fdopen
-    class Watched(io.BufferedWriter):
-        def write(self, data):
-            def half():
-                io.BufferedWriter.write(self, bytes(data[: len(data) // 2]))
-                self.flush()
-            return step("write", lambda: io.BufferedWriter.write(self, data), half=half)
-        def flush(self):
-            return step("flush", lambda: io.BufferedWriter.flush(self))
-    def fdopen(descriptor, mode="r", *arguments, **options):
-        if mode == "wb":
-            return Watched(io.FileIO(descriptor, "wb"))
-        return real_fdopen(descriptor, mode, *arguments, **options)
-    os.fdopen = fdopen
+def work(folder):
+    path = folder / "m.gguf"
     if action == "recover":
         recover(path, "old" if value == "old" else "new")
         return
@@ -78,50 +36,23 @@ def work(path, stop_at, log):
         plan = plan_edit(draft, in_place=way == "in place")
         assert plan.way == way, (plan.way, plan.why_not)
         carry_out(plan)
-
-results = []
-for number in range(1, 400):
-    target = Path(folder) / f"{number}"
-    if action != "recover":
-        target.mkdir()
-        shutil.copy(original, target / "m.gguf")
-    else:
-        shutil.copytree(original, target)
-    names = os.open(Path(folder) / f"{number}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    child = os.fork()
-    if not child:
-        try:
-            work(target / "m.gguf", number, lambda name: os.write(names, name.encode() + b" "))
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-            os._exit(3)
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    os.close(names)
-    results.append(status)
-    if status == 0:
-        break
-print(json.dumps(results))
 """
 
 
 def sweep(
     folder: Path, original: Path, way: str, *, value: object = "y" * 40, action: str = "edit"
 ) -> list[Path]:
-    """Folders of runs that were killed at step 1, 2, ..., and of one that came to its end."""
-    arguments = [
-        str(folder), str(original), "general.name", "STRING", json.dumps(value), way, action,
-    ]  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", DRIVER, *arguments],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    results = json.loads(done.stdout)
-    assert results[-1] == 0, done.stderr
-    assert set(results[:-1]) == {9}, done.stderr
-    return [folder / str(number) for number in range(1, len(results) + 1)]
+    """Folders of runs that were killed at step 1, 2, ..., and of one that came to its end.
+
+    original: a file, or a folder with one.
+    """
+    if original.is_file():
+        start = folder.with_name(f"{folder.name}-start")
+        start.mkdir()
+        shutil.copy(original, start / "m.gguf")
+        original = start
+    arguments = ("general.name", "STRING", json.dumps(value), way, action)
+    return kills.sweep(folder, original, PROGRAM, *arguments)
 
 
 @pytest.fixture
@@ -234,8 +165,7 @@ def test_order_of_an_edit_in_place(model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "runs"
     folder.mkdir()
     last = sweep(folder, model, "in place")[-1]
-    steps = (folder / f"{last.name}.log").read_text().split()
-    steps = [name for name in steps if name not in ("write", "flush")]
+    steps = [name for name in kills.steps_of(last) if name not in ("write", "flush")]
     assert steps in (
         ["fsync", "link", "unlink", "fsync", "pwrite", "fsync", "unlink", "fsync"],
         ["fsync", "rename", "fsync", "pwrite", "fsync", "unlink", "fsync"],

@@ -299,15 +299,26 @@ export async function open(given: Openable, options: OpenOptions = {}): Promise<
 
 /** All that a profile (`strict` unless told otherwise) has to say about the structure of a file. */
 export async function validate(given: Openable, options: OpenOptions = {}): Promise<Report> {
+  const { file, report } = await examine(given, options);
+  if (file.source !== given) await file.close();
+  return report;
+}
+
+/**
+ * What can be read of a file, broken or not, and all that a profile (`strict` unless told otherwise)
+ * has to say about its structure. Keys and tensors end where nothing behind them can be found.
+ */
+export async function examine(
+  given: Openable, options: OpenOptions = {},
+): Promise<{ file: GGUFFile; report: Report }> {
   const profile = options.profile ?? DEFAULT_PROFILE.validate;
   const { file, found, texts } = await scanSource(given, { ...options, profile }, true);
-  if (file.source !== given) await file.close();
   const findings = found.written(texts);
   const errors = findings.filter((finding) => finding.severity === "error");
   const grave = errors.some((finding) => !finding.unsupported);
   const warned = findings.some((finding) => finding.severity === "warning");
   const verdict = grave ? "invalid" : errors.length ? "unsupported" : warned ? "warnings" : "valid";
-  return { verdict, findings };
+  return { file, report: { verdict, findings } };
 }
 
 function scanBytes(bytes: Uint8Array | ArrayBuffer, profile: Profile | undefined, collect: boolean) {

@@ -6,7 +6,8 @@
 export { dequantize, pack, swapTensor, unpack, type ByteOrder, type DequantizeOptions } from "./blocks.js";
 export { GGUFError, SourceError } from "./errors.js";
 export {
-  GGUFFile, open, parse, Tensor, Tensors, validate, type OpenOptions, type ParseOptions, type Report,
+  examine, GGUFFile, open, parse, Tensor, Tensors, validate,
+  type OpenOptions, type ParseOptions, type Report,
 } from "./file.js";
 export type { Finding } from "./findings.js";
 export { HttpSource, type HttpOptions } from "./http.js";

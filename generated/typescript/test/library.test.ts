@@ -12,7 +12,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 import {
-  dequantize, GGUFError, open, parse, SourceError, StringArray, tensorsOfSync, TYPES, validate, write,
+  dequantize, examine, GGUFError, open, parse, SourceError, StringArray, tensorsOfSync, TYPES, validate, write,
   type TypedValue, type WriteOptions,
 } from "ggufspec";
 import { openFile } from "ggufspec/node";
@@ -102,6 +102,9 @@ test("a Blob, a file, and what validate says", async () => {
   assert.deepEqual(report.findings.map((finding) => finding.rule), ["GG0302"]);
   assert.equal((await validate(write({ "general.architecture": "llama" }))).verdict, "valid");
   assert.equal((await validate(bytes.subarray(0, 40))).verdict, "invalid");
+  const broken = await examine(new Blob([bytes.slice(0, file.dataOffset) as BlobPart]));
+  assert.equal(broken.report.verdict, "invalid");
+  assert.deepEqual([...broken.file.metadata.keys()], [...file.metadata.keys()]);
   const folder = mkdtempSync(join(tmpdir(), "ggufspec-"));
   try {
     const path = join(folder, "a.gguf");

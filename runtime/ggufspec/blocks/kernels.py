@@ -204,6 +204,23 @@ def count_broken(name: str, data: Bytes, *, byte_order: str = "little") -> dict[
     return {text: count for text, count in zip(texts, counts, strict=False) if count}
 
 
+def swap(name: str, blocks: Bytes, *, threads: int | None = None) -> bool:
+    """Turn the words of blocks (n, bytes a block), contiguous, to the other byte order, in place.
+
+    False without a library that can do it for the type.
+    """
+    run = getattr(_library(), "ggufspec_swap", None) if available() else None
+    if run is None or name not in _kernels():
+        return False
+    kernel, start = _kernels()[name], blocks.ctypes.data
+
+    def part(first: int, last: int) -> None:
+        run(kernel.number, start + first * kernel.bytes, last - first)
+
+    share(part, len(blocks), kernel.bytes, threads)
+    return True
+
+
 def whole_steps(data: Bytes, size: int) -> Bytes | None:
     """Which steps of `size` bytes of the data are zeros (1) or 0xFF (2) alone; 0 for the others.
 
@@ -319,6 +336,8 @@ def _library() -> ctypes.CDLL:
     ]  # fmt: skip
     library.ggufspec_unpack.argtypes = [integer, integer, pointer, size, pointer]
     library.ggufspec_pack.argtypes = [integer, integer, pointer, size, pointer]
+    if hasattr(library, "ggufspec_swap"):
+        library.ggufspec_swap.argtypes = [integer, pointer, size]
     if hasattr(library, "ggufspec_check_blocks"):
         library.ggufspec_check_blocks.argtypes = [integer, integer, pointer, size, pointer]
         library.ggufspec_conditions.restype = ctypes.POINTER(ctypes.c_char_p)

@@ -99,14 +99,28 @@ def pack(
     return packed
 
 
-def byteswap(data: NDArray[np.uint8], type: str) -> NDArray[np.uint8]:  # noqa: A002
-    """A copy of stored rows (..., bytes a row) in the other byte order."""
+def byteswap(
+    data: NDArray[np.uint8],
+    type: str,  # noqa: A002
+    *,
+    threads: int | None = 1,
+    backend: Backend = "auto",
+) -> NDArray[np.uint8]:
+    """A copy of stored rows (..., bytes a row) in the other byte order.
+
+    threads: None for all processors. Raises what `dequantize` does.
+    """
     kind = _layout(type)
     rows, shape = _rows(data, kind)
     swapped: NDArray[np.uint8] = rows.copy()
-    _swap(swapped[:, : kind.info.row_prefix], kind.info.prefix_swaps)
-    blocks = swapped[:, kind.info.row_prefix :].reshape(rows.shape[0], -1, kind.bytes)
-    _swap(blocks, kind.info.swaps)
+    prefix = kind.info.row_prefix
+    compiled = kernels.chosen(backend, kind.name) and not prefix
+    if not compiled or not kernels.swap(
+        kind.name, swapped.reshape(-1, kind.bytes), threads=threads
+    ):
+        _swap(swapped[:, :prefix], kind.info.prefix_swaps)
+        count = (rows.shape[1] - prefix) // kind.bytes
+        _swap(swapped[:, prefix:].reshape(len(rows), count, kind.bytes), kind.info.swaps)
     result: NDArray[np.uint8] = swapped.reshape(shape)
     return result
 
@@ -120,8 +134,7 @@ def swap_suffix(data: NDArray[np.uint8], type: str) -> NDArray[np.uint8]:  # noq
 
 def _swap(data: NDArray[np.uint8], runs: tuple[tuple[int, int, int], ...]) -> None:
     for offset, width, count in runs:
-        run = data[..., offset : offset + width * count]
-        run[...] = run.reshape(*run.shape[:-1], count, width)[..., ::-1].reshape(run.shape)
+        data[..., offset : offset + width * count].view(f"u{width}").byteswap(inplace=True)
 
 
 def _layout(name: str) -> TensorType:

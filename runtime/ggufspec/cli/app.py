@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 from . import machine
 from .failures import LIMIT, SYSTEM, USAGE, CommandError, complain, of_error, record
+from .manual import complete
 from .options import JSON
 from .text import printable
 
@@ -26,7 +27,11 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 
 BUILT_IN = (
     *("info", "types", "validate", "explain", "quantize", "dequantize", "compare", "meta"),
-    "sample",
+    "diff",
+    *("convert-endian", "hash", "rename"),
+    *("split", "merge"),
+    "report",
+    *("memory", "serve", "sample"),
 )
 """Each is a module of this package with a function ``command``, or ``group`` for several."""
 
@@ -83,7 +88,7 @@ class Commands(MutableMapping[str, Any]):
         for entry in entry_points(group=PLUGINS):
             try:
                 group = _plugin(entry)
-                self._made.update(group.commands)
+                self._made |= {name: complete(made, name) for name, made in group.commands.items()}
                 self._options += group.params
             except ImportError as error:
                 self._missing[entry.name] = error
@@ -151,7 +156,7 @@ def run() -> NoReturn:
         # A terminal that cannot show a character gets its escape.
         getattr(sys, name).reconfigure(errors="backslashreplace")
     try:
-        application()()
+        application()(prog_name="ggufspec")
         sys.exit(0)
     except (Exception, KeyboardInterrupt) as error:
         if os.environ.get("GGUFSPEC_TRACEBACK"):
@@ -203,8 +208,9 @@ def _root(
 
 
 def _built_in(name: str) -> Any:
-    module = import_module(f".{name}", __package__)
-    return module.group() if hasattr(module, "group") else _command(name, module.command)
+    module = import_module(f".{name.replace('-', '_')}", __package__)
+    made = module.group() if hasattr(module, "group") else _command(name, module.command)
+    return complete(made, name, getattr(module, "EXAMPLES", ()))
 
 
 def _command(name: str, function: Any) -> Any:

@@ -227,7 +227,7 @@ def _show(
 
 
 def _show_verified(found: Sequence[Verified]) -> None:
-    from ..jobs.compare import Sums
+    from ..jobs.comparing import Sums
     from .compare import MEASURES, cells
 
     rows = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import machine, screen
+from . import completion, machine, screen
 from .failures import usage
 from .options import Json
 from .screen import Column
@@ -30,7 +30,11 @@ _SOURCES = {
 def command(
     rule: Annotated[
         str | None,
-        typer.Argument(metavar="RULE", help="An id (GG0101) or a name (magic); all without."),
+        typer.Argument(
+            metavar="RULE",
+            autocompletion=completion.rules,
+            help="An id (GG0101) or a name (magic); all without.",
+        ),
     ] = None,
     profile: Annotated[
         Profile | None, typer.Option("--profile", help="Only the rules of this profile.")

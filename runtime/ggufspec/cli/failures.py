@@ -8,7 +8,8 @@ import sys
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from ..errors import GGUFError
+from ..errors import GGUFError, MissingExtra
+from ..files.urls import UrlError
 from .screen import label
 from .text import printable
 
@@ -68,6 +69,11 @@ def of_error(error: BaseException) -> CommandError:
             return of_file(error)
         case KeyboardInterrupt():
             return CommandError("interrupted", INTERRUPTED)
+        case UrlError():
+            return usage(str(error))
+        case MissingExtra():
+            message, _, hint = str(error).partition(": ")
+            return CommandError(message, SYSTEM, hint=hint)
         case MemoryError():
             return CommandError("out of memory", SYSTEM)
         case RuntimeError() if "can't start new thread" in str(error):

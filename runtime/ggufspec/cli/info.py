@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
@@ -10,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files.arrays import NumberArray
+from ..files.remote import RemoteSource
+from ..files.shards import stated_count
 from . import machine, screen, text
-from .options import Dialect, Json, file_argument
+from .failures import usage
+from .options import Dialect, Json, MaxBytes, limited, target_argument
 from .paths import open_model
 from .screen import Column
 
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from ..files.metadata import Metadata
     from ..files.reader import File
     from ..files.tensor import Tensor
+    from ..files.urls import Remote
 
 KEYS = (Column("key", style="cyan"), Column("type", style="green"), Column("value"))
 TENSORS = (
@@ -28,6 +33,14 @@ TENSORS = (
     Column("bytes", right=True),
     Column("offset", right=True),
 )
+BLOCKS = (
+    Column("block"),
+    Column("tensors", right=True),
+    Column("weights", right=True),
+    Column("bytes", right=True),
+    Column("bits per weight", right=True),
+)
+_BLOCK = re.compile(r"(?:enc\.|dec\.)?blk\.[0-9]+", re.ASCII)
 TYPES = (
     Column("type", style="green"),
     Column("tensors", right=True),
@@ -38,8 +51,11 @@ TYPES = (
 
 def command(
     file: Annotated[
-        Path,
-        file_argument("FILE", "A GGUF file, or any shard of a split set."),
+        Any,
+        target_argument(
+            "FILE", "A GGUF file, any shard of a split set, or an https:// URL: then the header "
+            "alone is fetched.",
+        ),
     ],
     elements: Annotated[
         int | None,
@@ -50,26 +66,42 @@ def command(
             help="Elements of an array to show; 6 by default, all of them as JSON.",
         ),
     ] = None,
+    no_tensors: Annotated[
+        bool, typer.Option("--no-tensors", help="Leave out the list of tensors.")
+    ] = False,
+    as_markdown: Annotated[
+        bool,
+        typer.Option("--markdown", help="Print Markdown, with sums for each block."),
+    ] = False,
     dialect: Dialect = None,
+    max_bytes: MaxBytes = None,
     as_json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Say what a file holds: header, metadata, tensors and their types."""
-    with open_model(file, dialect=dialect) as model:
+    target = limited(file, max_bytes)
+    if as_json and as_markdown:
+        raise usage("--json and --markdown: one of them", file=str(file))
+    with open_model(target, dialect=dialect) as model:
         if as_json:
-            machine.emit(_record(file, model, elements))
-        else:
-            _show(file, model, 6 if elements is None else elements)
+            record = _record(file, model, elements)
+            if no_tensors:
+                del record["tensors"]
+            machine.emit(record)
+            return
+        first = 6 if elements is None else elements
+        tensors = [] if no_tensors else list(model.tensors.values())
+        (_show_markdown if as_markdown else _show)(file, model, first, tensors)
 
 
-def _show(path: Path, model: File, elements: int) -> None:
-    metadata, tensors = model.metadata, list(model.tensors.values())
+def _show(path: Path | Remote, model: File, elements: int, tensors: list[Tensor]) -> None:
+    metadata, every = model.metadata, list(model.tensors.values())
     screen.say(_headline(path, model), "bold")
-    for line in _summary(metadata, tensors):
+    for line in _summary(metadata, every):
         screen.say(line)
     for line in _remarks(model):
         screen.say(line, "yellow")
-    if tensors:
-        screen.table(TYPES, _types(tensors), "types")
+    if every:
+        screen.table(TYPES, _types(every), "types")
     if metadata:
         rows = ((key, metadata.type_of(key), key) for key in metadata)
         screen.table(
@@ -84,19 +116,69 @@ def _show(path: Path, model: File, elements: int) -> None:
         screen.table(TENSORS, map(_row, tensors), text.plural(len(tensors), "tensor"))
 
 
-def _headline(path: Path, model: File) -> str:
+def _show_markdown(path: Path | Remote, model: File, elements: int, tensors: list[Tensor]) -> None:
+    from .markdown import code, table
+
+    metadata, every = model.metadata, list(model.tensors.values())
+    screen.say(f"# {code(Path(str(path)).name)}\n")
+    for line in (_headline(path, model), *_summary(metadata, every), *_remarks(model)):
+        screen.say(f"- {code(line)}")
+    if every:
+        screen.say(f"\n## Types\n\n{table(TYPES, _types(every))}")
+        screen.say(f"\n## Blocks\n\n{table(BLOCKS, _block_rows(every))}")
+    if metadata:
+        rows = [
+            (code(text.printable(key)), metadata.type_of(key), code(value))
+            for key in metadata
+            for value in [shown_value(metadata, key, elements)]
+        ]
+        screen.say(f"\n## {text.plural(len(metadata), 'key')}\n\n{table(KEYS, rows)}")
+    if tensors:
+        told = [(code(name), *more) for name, *more in map(_row, tensors)]
+        screen.say(f"\n## {text.plural(len(tensors), 'tensor')}\n\n{table(TENSORS, told)}")
+
+
+def _block_rows(tensors: list[Tensor]) -> list[tuple[str, ...]]:
+    """A row for each block, and one for the tensors of none."""
+    groups: dict[str, list[Tensor]] = {}
+    for tensor in tensors:
+        found = _BLOCK.match(tensor.name)
+        groups.setdefault(found[0] if found else "", []).append(tensor)
+    return [
+        (
+            name or "(none)",
+            f"{len(group):,}",
+            f"{sum(map(_weights, group)):,}",
+            f"{sum(tensor.nbytes for tensor in group):,}",
+            f"{_bits(group):.4f}",
+        )
+        for name, group in groups.items()
+    ]
+
+
+def _headline(path: Path | Remote, model: File) -> str:
     order = "" if model.byte_order == "little" else ", big-endian"
     files = f", {text.plural(len(model.paths), 'file')}" if len(model.paths) > 1 else ""
     dialect = "" if model.dialect == "ggml" else f", dialect {model.dialect}"
     return (
         f"{text.printable(str(path))}: GGUF version {model.version}{order}, "
-        f"{text.size(model.size)}{files}, alignment {model.alignment}{dialect}"
+        f"{text.size(model.size)}{files}, alignment {model.alignment}, "
+        f"data at byte {model.parts[0].scan.data_offset:,}{dialect}"
     )
 
 
 def _remarks(model: File) -> list[str]:
-    """What there is to know of the types of forks and their weights."""
-    return [f"{note.message} ({note.hint})" for note in model.notes]
+    """What there is to know of the types of forks and their weights, and of a file on a server."""
+    notes = [f"{note.message} ({note.hint})" for note in model.notes]
+    source = model.parts[0].source
+    if not isinstance(source, RemoteSource):
+        return notes
+    if not source.size_known:
+        notes.append("the server does not tell its size: this is what the header makes it")
+    count = stated_count(model.parts[0])
+    if isinstance(count, int) and count > 1:
+        notes.append(f"this is one of {count} files; the others were not looked at")
+    return notes
 
 
 def _summary(metadata: Metadata, tensors: list[Tensor]) -> list[str]:
@@ -175,15 +257,19 @@ def _item(value: Any, limit: int = text.LIMIT) -> str:
     return f"[{len(value):,}]"
 
 
-def _record(path: Path, model: File, elements: int | None) -> dict[str, Any]:
+def _record(path: Path | Remote, model: File, elements: int | None) -> dict[str, Any]:
     metadata, tensors = model.metadata, list(model.tensors.values())
+    source = model.parts[0].source
+    fetched = {"fetched": source.fetched} if isinstance(source, RemoteSource) else {}
     return {
         "file": str(path),
         "files": [str(name) for name in model.paths],
+        **fetched,
         "size": model.size,
         "version": model.version,
         "byte_order": model.byte_order,
         "alignment": model.alignment,
+        "data_offset": model.parts[0].scan.data_offset,
         "dialect": model.dialect,
         "dialects": model.fitting,
         "notes": [{"rule": note.rule, "message": note.message} for note in model.notes],
@@ -199,6 +285,7 @@ def _record(path: Path, model: File, elements: int | None) -> dict[str, Any]:
                 "nbytes": tensor.nbytes,
                 "offset": tensor.offset,
                 "file_offset": tensor.file_offset,
+                "info_offset": _info_offset(model, tensor.name),
                 "shard": tensor.shard,
             }
             for tensor in tensors
@@ -208,10 +295,17 @@ def _record(path: Path, model: File, elements: int | None) -> dict[str, Any]:
 
 def _pair(metadata: Metadata, key: str, elements: int | None) -> dict[str, Any]:
     pair: dict[str, Any] = {"key": key, "type": metadata.type_of(key)}
+    pair["offset"] = metadata.start(key)
     count, first = _head(metadata, key, elements)
     if count is None:
         return {**pair, "value": first[0]}
     return {**pair, "count": count, "value": first}
+
+
+def _info_offset(model: File, name: str) -> int:
+    """Where the file describes a tensor."""
+    part, row = model.tensors.place(name)
+    return int(part.scan.tensors.start[row])
 
 
 def _weights(tensor: Tensor) -> int:

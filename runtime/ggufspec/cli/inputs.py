@@ -10,15 +10,19 @@ from itertools import dropwhile
 from pathlib import Path
 
 from ..files.shard_names import parse_shard_name
+from ..files.urls import Remote
 from .failures import CommandError, of_error
 
 SUFFIX = ".gguf"
 
-Group = tuple[Path, ...]
+Target = Path | Remote
+"""A file, or one on a server."""
+
+Group = tuple[Target, ...]
 """Files whose names make them one set, or one file of its own."""
 
 
-def expand(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
+def expand(arguments: Iterable[Target]) -> Iterator[Target | CommandError]:
     """Each file once, in the order of the arguments, and what is wrong with an argument.
 
     A folder stands for every file in it and below whose name ends in .gguf (links to folders are
@@ -27,24 +31,30 @@ def expand(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
     """
     seen: set[str] = set()
     for found in _all(arguments):
-        name = found.file if isinstance(found, CommandError) else _identity(found)
+        name = _identity(found)
         if name not in seen:
             seen.add(name)
             yield found
 
 
-def grouped(files: Iterable[Path]) -> list[Group]:
-    """Files of one set side by side, at the place of the first of them."""
-    groups: dict[object, list[Path]] = {}
+def grouped(files: Iterable[Target]) -> list[Group]:
+    """Files of one set side by side, at the place of the first of them; URLs by themselves."""
+    groups: dict[object, list[Target]] = {}
     for path in files:
+        if isinstance(path, Remote):
+            groups[path] = [path]
+            continue
         name = parse_shard_name(path.name)
         key = (os.path.realpath(path.parent), name.prefix, name.count) if name else path
         groups.setdefault(key, []).append(path)
     return [tuple(group) for group in groups.values()]
 
 
-def _all(arguments: Iterable[Path]) -> Iterator[Path | CommandError]:
+def _all(arguments: Iterable[Target]) -> Iterator[Target | CommandError]:
     for argument in arguments:
+        if isinstance(argument, Remote):
+            yield argument
+            continue
         name = str(argument)
         if os.path.lexists(name) or not glob.has_magic(name):
             yield from _one(argument)
@@ -77,9 +87,14 @@ def _matching(pattern: str) -> Iterator[str]:
             yield from _matching(os.path.join(glob.escape(folder), *rest))  # noqa: PTH118
 
 
-def _identity(path: Path) -> str:
+def _identity(found: Target | CommandError) -> str:
     """A file's name in its folder, however the folder is reached; a link to a file has its own."""
-    return os.path.join(os.path.realpath(path.parent), path.name)  # noqa: PTH118
+    match found:
+        case CommandError():
+            return found.file
+        case Remote():
+            return found.url
+    return os.path.join(os.path.realpath(found.parent), found.name)  # noqa: PTH118
 
 
 def _one(path: Path) -> Iterator[Path | CommandError]:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..edits.elements import array_change, first_difference
 from ..edits.filler import KEY as FILLER
 from ..edits.plain import Entry, to_plain, type_of
 from ..files.arrays import Stored, value_of
@@ -15,10 +16,14 @@ from .info import KEYS, shown_value
 
 if TYPE_CHECKING:
     from ..edits import Change, EditPlan, Transferred
+    from ..edits.elements import ElementChange
     from ..files.metadata import Metadata
 
 _SHOWN = 6  # elements of an array
+_FIRST = 3  # elements of an array that differ
 _LINES = 60  # of the difference of two texts
+_MANY = 10_000  # lines of both that are compared line by line
+_AROUND = 30  # characters around a difference
 _COLOURS = {"-": "red", "+": "green"}
 
 
@@ -48,15 +53,25 @@ def show_values(metadata: Metadata, keys: Sequence[str], *, whole: bool) -> None
 
 def show_difference(lines: Iterable[str], outcome: str) -> None:
     """Print what `difference` gave, and what was done or would be."""
+    show_lines(lines)
+    screen.say(outcome)
+
+
+def show_lines(lines: Iterable[str]) -> None:
+    """Print lines that start with - and +."""
     for line in lines:
         screen.say(line, _COLOURS.get(line[:1], ""))
-    screen.say(outcome)
 
 
 def difference(plan: EditPlan) -> list[str]:
     """The changes, in lines that start with - and +."""
-    lines = [line for change in plan.changes for line in _difference(change)]
+    lines = lines_of(plan.changes)
     return [*lines, "  keys change places"] if plan.reordered else lines
+
+
+def lines_of(changes: Iterable[Change]) -> list[str]:
+    """Changes of keys, in lines that start with - and +."""
+    return [line for change in changes for line in _difference(change)]
 
 
 def plan_record(plan: EditPlan) -> dict[str, Any]:
@@ -66,7 +81,7 @@ def plan_record(plan: EditPlan) -> dict[str, Any]:
         "output": str(plan.output),
         "way": plan.way,
         "why_not_in_place": plan.why_not or None,
-        "changes": [_change(change) for change in plan.changes],
+        "changes": [change_record(change) for change in plan.changes],
         "reordered": plan.reordered,
         "refused": [{"key": one.key, "reason": one.reason} for one in plan.objections],
         "size": plan.size,
@@ -118,10 +133,12 @@ def _difference(change: Change) -> Iterator[str]:
         yield f"  {key}: {blanks[0]:,} blanks before, {blanks[1]:,} after"
         return
     texts = [_plain_text(entry) for entry in (before, after)]
-    if texts[0] is not None and texts[1] is not None and "\n" in texts[0] + texts[1]:
-        yield f"  {key} = STRING:"
-        yield from _of_texts(texts[0], texts[1])
-        return
+    if texts[0] is not None and texts[1] is not None:
+        several = "\n" in texts[0] or "\n" in texts[1]
+        if several or min(map(len, (texts[0], texts[1]))) > text.LIMIT:
+            yield f"  {key} = STRING:"
+            yield from (_of_texts if several else _of_long_texts)(texts[0], texts[1])
+            return
     if before is not None:
         yield f"- {key} = {_shown(before)}"
     if after is not None:
@@ -131,7 +148,12 @@ def _difference(change: Change) -> Iterator[str]:
 
 
 def _of_texts(before: str, after: str) -> Iterator[str]:
-    lines = difflib.unified_diff(before.split("\n"), after.split("\n"), lineterm="", n=2)
+    """The lines that differ, with some around them."""
+    texts = before.split("\n"), after.split("\n")
+    if sum(map(len, texts)) > _MANY:
+        yield from _of_long_texts(before, after)
+        return
+    lines = difflib.unified_diff(*texts, lineterm="", n=2)
     for number, line in enumerate(list(lines)[2:]):
         if number == _LINES:
             yield "    ..."
@@ -140,28 +162,43 @@ def _of_texts(before: str, after: str) -> Iterator[str]:
         yield f"{mark}   {text.printable(line.removeprefix(mark))}"
 
 
+def _of_long_texts(before: str, after: str) -> Iterator[str]:
+    """Where two texts begin to differ."""
+    at = first_difference(before, after)
+    start = max(0, at - _AROUND)
+    yield f"  they differ from character {at:,} of {len(before):,} on, now {len(after):,}:"
+    for mark, value in (("-", before), ("+", after)):
+        yield f"{mark}   ...{text.printable(value[start : at + _AROUND])}..."
+
+
 def _of_arrays(before: Entry, after: Entry) -> Iterator[str]:
-    """Where two arrays of one type differ first."""
-    if not type_of(before).startswith("ARRAY"):
+    """Which elements of two arrays of one type differ, the first of them."""
+    found = array_change(before, after)
+    if found is None:
         return
-    first, second = _items(before), _items(after)
-    count = min(len(first), len(second))
-    differing = [number for number in range(count) if not _equal(first[number], second[number])]
-    if differing:
-        at = differing[0]
-        yield (
-            f"  other elements: {len(differing):,}, the first is number {at:,}: "
-            f"{_item(first[at])} becomes {_item(second[at])}"
+    counts = [
+        f"{count:,}{words}"
+        for count, words in (
+            (found.changed, " changed" if found.inserted or found.deleted else ""),
+            (found.inserted, " inserted"),
+            (found.deleted, " deleted"),
         )
+        if count
+    ]
+    if not counts:
+        return
+    shown = "; ".join(map(_element, found.first[:_FIRST]))
+    more = found.changed + found.inserted + found.deleted > _FIRST
+    yield f"  other elements: {', '.join(counts)}, the first is {shown}{'; ...' if more else ''}"
 
 
-def _equal(first: Any, second: Any) -> bool:
-    return repr(first) == repr(second)
-
-
-def _items(entry: Entry) -> list[Any]:
-    value = value_of(entry) if isinstance(entry, Stored) else entry.value
-    return list(value.tolist() if hasattr(value, "tolist") else value)
+def _element(change: ElementChange) -> str:
+    """An element that differs."""
+    if change.kind == "change":
+        return f"number {change.before_at:,}: {_item(change.before)} becomes {_item(change.after)}"
+    if change.kind == "insert":
+        return f"number {change.after_at:,} of the new: {_item(change.after)} inserted"
+    return f"number {change.before_at:,}: {_item(change.before)} deleted"
 
 
 def _plain_text(entry: Entry | None) -> str | None:
@@ -202,12 +239,21 @@ def _text(value: str | bytes) -> str:
     return "\n".join(text.printable(line, len(line)) for line in lines)
 
 
-def _change(change: Change) -> dict[str, Any]:
+def change_record(change: Change, *, most: int | None = None) -> dict[str, Any]:
+    """A change for machines; arrays of more than `most` elements without them (None: with all)."""
     result: dict[str, Any] = {"key": change.key, "kind": change.kind}
     for name, entry in (("before", change.before), ("after", change.after)):
         if entry is not None:
-            result[name] = {"type": type_of(entry), "value": _machine(entry)}
+            result[name] = {"type": type_of(entry), **_value_record(entry, most)}
     return result
+
+
+def _value_record(entry: Entry, most: int | None) -> dict[str, Any]:
+    is_array = type_of(entry).startswith("ARRAY")
+    if not is_array or most is None:
+        return {"value": _machine(entry)}
+    count = entry.count if isinstance(entry, Stored) else len(entry.value)
+    return {"count": count, **({"value": _machine(entry)} if count <= most else {})}
 
 
 def _machine(entry: Entry) -> Any:

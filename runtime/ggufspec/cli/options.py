@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from ..files.urls import Remote, is_url, shown
+from . import completion
+from .sizes import size
 
 JSON = "ggufspec.json"
 """Key of the context's ``meta``: whether this run speaks JSON."""
@@ -25,6 +30,17 @@ Threads = Annotated[
 ]
 
 
+MaxBytes = Annotated[
+    int | None,
+    typer.Option(
+        "--max-bytes",
+        metavar="SIZE",
+        parser=size,
+        help="The most to fetch of a URL: 500M, 2G; 256M by default.",
+    ),
+]
+
+
 def _known_dialect(name: str | None) -> str | None:
     if name is not None:
         from ..dialects import dialects
@@ -39,6 +55,7 @@ Dialect = Annotated[
     typer.Option(
         "--dialect",
         metavar="NAME",
+        autocompletion=completion.dialects,
         callback=_known_dialect,
         help="Whose type numbers the file uses; found out by default.",
     ),
@@ -50,10 +67,31 @@ def file_argument(metavar: str, text: str) -> Any:
     return typer.Argument(metavar=metavar, parser=file_name, help=text)
 
 
+def target_argument(metavar: str, text: str) -> Any:
+    """A path, or the URL of a file whose header is all that is needed (a `Remote`)."""
+    return typer.Argument(metavar=metavar, parser=file_or_url, help=text)
+
+
+def file_or_url(text: str) -> Path | Remote:
+    """What a text names; wrong usage where it can name nothing."""
+    return Remote(text) if is_url(text) else file_name(text)
+
+
+def limited(target: Path | Remote, max_bytes: int | None) -> Path | Remote:
+    """The same, with the most that is to be fetched of a URL."""
+    if max_bytes is None or not isinstance(target, Remote):
+        return target
+    return replace(target, max_bytes=max_bytes)
+
+
 def file_name(text: str) -> Path:
     """The path; wrong usage where it can name no file."""
     if not text:
         raise typer.BadParameter("the name is empty")
+    if is_url(text):
+        raise typer.BadParameter(
+            f"{shown(text)} is a URL; here a file on this machine is needed: download it first"
+        )
     if text.endswith(("/", os.sep)) and not Path(text).is_dir():
         raise typer.BadParameter(f"{text!r} names a folder, not a file")
     return Path(text)

@@ -19,12 +19,15 @@ from .text import size
 
 if TYPE_CHECKING:
     from ..files.reader import File
+    from ..files.urls import Remote
 
 SPARE = 1 << 20
 """Bytes that shall stay free on the disk of an output."""
 
 
-def open_model(path: Path, profile: str = "lenient", *, dialect: str | None = None) -> File:
+def open_model(
+    path: Path | Remote, profile: str = "lenient", *, dialect: str | None = None
+) -> File:
     """The open file; what is wrong with it names it."""
     import ggufspec
 

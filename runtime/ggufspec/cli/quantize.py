@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from . import completion
 from .options import Dialect, Force, Json, Threads, file_argument, file_option
 from .sizes import size
 
@@ -41,6 +42,7 @@ def command(
         str | None,
         typer.Argument(
             metavar="TYPE[,TYPE...]",
+            autocompletion=completion.file_types,
             show_default=False,
             help="File types of llama-quantize: F16, Q8_0, Q4_K_M ... Several are made in one "
             "pass over IN: quantize in.gguf 'out-{type}.gguf' Q4_K_M,Q8_0",

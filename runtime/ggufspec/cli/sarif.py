@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from ..files.urls import is_url
 from ..generated.rules import AREAS, RULES
 from .failures import LIMIT
 from .text import printable
@@ -60,6 +61,8 @@ def log(outcomes: Sequence[Told]) -> dict[str, Any]:
 
 def uri(path: str) -> str:
     """A path as a reference: relative ones stay relative, whatever bytes are in the name."""
+    if is_url(path):
+        return path
     encoded = quote(os.fsencode(Path(path).as_posix()))
     if Path(path).is_absolute():
         return f"file://{'' if encoded.startswith('/') else '/'}{encoded}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import machine, screen
+from . import completion, machine, screen
 from .bitbar import bar
 from .failures import usage
 from .options import Json
@@ -35,7 +35,12 @@ PICTURE = (
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A type, say Q4_K; all of them without.")
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            autocompletion=completion.types,
+            help="A type, say Q4_K; all of them without.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

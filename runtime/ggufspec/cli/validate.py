@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..files.urls import Remote
 from . import failures, machine, screen, text
 from .failures import CommandError
-from .inputs import Group, expand, grouped
-from .options import Dialect, Json, Threads, file_argument
+from .inputs import Group, Target, expand, grouped
+from .options import Dialect, Json, MaxBytes, Threads, limited, target_argument
 from .screen import Column
 
 if TYPE_CHECKING:
@@ -62,15 +63,18 @@ class Level(str, Enum):
 class Outcome:
     """What came of a file, or of the set that it is one of: a report, or why there is none."""
 
-    path: Path
+    path: Target
     report: Report | None = None
     failure: CommandError | None = None
 
 
 def command(
     files: Annotated[
-        list[Path],
-        file_argument("FILE...", "GGUF files, folders that are searched for them, or patterns."),
+        list[Any],
+        target_argument(
+            "FILE...", "GGUF files, folders that are searched for them, patterns, or https:// "
+            "URLs: of those the header alone is fetched.",
+        ),
     ],
     profile: Annotated[
         Profile, typer.Option("--profile", help="The rules: whose reader has to accept the file.")
@@ -97,11 +101,12 @@ def command(
     ] = Level.error,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print one line a file.")] = False,
     threads: Threads = None,
+    max_bytes: MaxBytes = None,
     sarif: Annotated[
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code scanning.")
     ] = False,
     as_json: Json = False,
-) -> None:
+) -> None:  # fmt: skip
     """Check files: valid 0, invalid 1, unknown version or type 3.
 
     A file of a split set stands for the set, a folder for the .gguf files in it and below.
@@ -116,6 +121,9 @@ def command(
             "--with has no effect here",
             hint="it needs the check 'meaning', and another profile than ggml",
         )
+    targets = [limited(file, max_bytes) for file in files]
+    if data and any(isinstance(target, Remote) for target in targets):
+        raise failures.usage("--data needs the whole file, not its URL", hint="download it first")
     options = {
         "profile": profile.value,
         "data": data,
@@ -125,7 +133,7 @@ def command(
     }
     outcomes = []
     show = _brief if quiet else _full
-    for outcome in _outcomes(files, options, threads):
+    for outcome in _outcomes(targets, options, threads):
         outcomes.append(outcome)
         if outcome.failure is not None:
             failures.complain(outcome.failure)
@@ -154,14 +162,14 @@ def _checks(wanted: str) -> tuple[str, ...]:
 
 
 def _outcomes(
-    arguments: Sequence[Path], options: dict[str, Any], threads: int | None
+    arguments: Sequence[Target], options: dict[str, Any], threads: int | None
 ) -> Iterator[Outcome]:
     """One for every file and set, in the order of the arguments; bad arguments first."""
     found = list(expand(arguments))
     for failure in found:
         if isinstance(failure, CommandError):
             yield Outcome(Path(failure.file), failure=failure)
-    groups = grouped(path for path in found if isinstance(path, Path))
+    groups = grouped(path for path in found if not isinstance(path, CommandError))
     if len(groups) == 1:
         yield from _one(groups[0], {**options, "threads": threads})
     elif groups:
@@ -202,7 +210,8 @@ def _examine(group: Group, options: dict[str, Any]) -> list[Outcome]:
     outcomes = []
     told: set[str] = set()
     for path in group:
-        if os.path.abspath(path) in told:  # noqa: PTH100 - links stay links
+        remote = isinstance(path, Remote)
+        if not remote and os.path.abspath(str(path)) in told:  # noqa: PTH100 - links stay links
             continue
         try:
             report = validate(path, **options)
@@ -228,9 +237,9 @@ def _lost(group: Group, code: int) -> list[Outcome]:
     return [Outcome(path, failure=replace(failure, file=str(path))) for path in group]
 
 
-def _size(path: Path) -> int:
+def _size(path: Target) -> int:
     try:
-        return path.stat().st_size
+        return 0 if isinstance(path, Remote) else path.stat().st_size
     except OSError:
         return 0
 

@@ -12,6 +12,7 @@ from itertools import islice, pairwise
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from .front import Front
 from .layout import pad_up
 from .scan import Buffer, Scan, scan
 
@@ -77,7 +78,7 @@ class _Fit:
 
 
 def scan_as(
-    view: Buffer, *, profile: str, dialect: str | None = None, backend: str = "auto"
+    view: Buffer | Front, *, profile: str, dialect: str | None = None, backend: str = "auto"
 ) -> tuple[Scan, Choice | None]:
     """Scan a file under its dialect: the named one, or in INFERRING profiles the one that tiles.
 
@@ -93,7 +94,7 @@ def scan_as(
 
 
 def settled(
-    view: Buffer, found: Scan, profile: str, backend: str = "auto"
+    view: Buffer | Front, found: Scan, profile: str, backend: str = "auto"
 ) -> tuple[Scan, Choice | None]:
     """What `scan_as` gives for a file that was scanned with ggml's types and names no dialect."""
     if profile not in INFERRING or not len(found.tensors) or not _contested([found]):
@@ -104,7 +105,9 @@ def settled(
     return found, choice
 
 
-def scan_under(view: Buffer, choice: Choice, *, profile: str, backend: str = "auto") -> Scan:
+def scan_under(
+    view: Buffer | Front, choice: Choice, *, profile: str, backend: str = "auto"
+) -> Scan:
     """Scan with the sizes that a dialect gives to types."""
     return scan(view, profile=profile, backend=backend, types=choice.dialect.sizes())
 

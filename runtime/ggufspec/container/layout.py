@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..generated import container as tables
 from .findings import DATA, Findings, Raw
+from .front import Front
 
 _TENSORS = tables.SECTIONS.index("tensors")
 _PIECE = 1 << 16
@@ -17,7 +18,7 @@ _PIECE = 1 << 16
 class DataSection:
     """What the checks look at; `sizes` are -1 where unknown, `place_of` a tensor's offset field."""
 
-    view: memoryview
+    front: Front
     alignment: int
     metadata_end: int
     start: int
@@ -28,7 +29,7 @@ class DataSection:
     @property
     def room(self) -> int:
         """Bytes of the file from the start of the section on; negative if it ends before."""
-        return len(self.view) - self.start
+        return self.front.size - self.start
 
 
 def pad_up(offset: int, alignment: int) -> int:
@@ -38,8 +39,9 @@ def pad_up(offset: int, alignment: int) -> int:
 
 def check_data(found: Findings, data: DataSection, *, tiled: bool) -> None:
     """Add what is wrong; `tiled` says that tensors are known to be in order, gapless, inside."""
+    size = data.front.size
     if len(data.offsets) and data.room < 0:
-        _report_data(found, "data_start", data.metadata_end, data.start, len(data.view))
+        _report_data(found, "data_start", data.metadata_end, data.start, size)
         return
     if not tiled:
         order = _by_offset(data.offsets)
@@ -47,13 +49,14 @@ def check_data(found: Findings, data: DataSection, *, tiled: bool) -> None:
         _check_places(found, data, overlapping)
     if _asked(found, "zero_padding"):
         for first, last in _padding(data):
-            count = _count_other(data.view[first:last], tables.PADDING)
+            data.front.need(last)
+            count = _count_other(data.front.view[first:last], tables.PADDING)
             if count:
                 _report_data(found, "zero_padding", first, count, last - first)
     if _asked(found, "no_tail"):
         end = _end(data)
-        if end is not None and end < len(data.view):
-            _report_data(found, "no_tail", end, len(data.view) - end)
+        if end is not None and end < size:
+            _report_data(found, "no_tail", end, size - end)
 
 
 def _asked(found: Findings, check: str) -> bool:
@@ -98,7 +101,7 @@ def _check_places(found: Findings, data: DataSection, overlapping: set[int]) -> 
     for index, (offset, size) in enumerate(zip(data.offsets, data.sizes, strict=True)):
         end = offset + max(size, 0)
         if size and end > data.room:
-            _report(found, "inside", data, index, data.start + end, len(data.view))
+            _report(found, "inside", data, index, data.start + end, data.front.size)
         if offset % alignment:
             _report(found, "aligned", data, index, offset, alignment)
         elif expected is not None and offset > expected:
@@ -113,9 +116,14 @@ def _check_places(found: Findings, data: DataSection, overlapping: set[int]) -> 
 
 
 def _padding(data: DataSection) -> Iterator[tuple[int, int]]:
-    """First byte and end, in the file, of each run of padding that the file has."""
-    size = len(data.view)
+    """First byte and end, in the file, of each run of padding that the file has.
+
+    Where not all of the file is there that in front of the data alone.
+    """
+    size = data.front.size
     yield data.metadata_end, min(pad_up(data.metadata_end, data.alignment), size)
+    if not data.front.whole:
+        return
     order = _by_offset(data.offsets)
     end = 0
     starts = [data.offsets[index] for index in order[1:]]

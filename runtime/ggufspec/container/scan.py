@@ -13,6 +13,7 @@ from ..report import Finding
 from .columns import ArrayColumns, Column, KeyColumns, TensorColumns
 from .cursor import Cursor, TypeSize, type_rows
 from .findings import Findings, write_out
+from .front import Front
 from .walk import walk
 
 __all__ = [
@@ -70,7 +71,7 @@ class Scan:
 
 
 def scan(
-    buffer: Buffer,
+    buffer: Buffer | Front,
     *,
     profile: str = tables.DEFAULT_PROFILE["open"],
     backend: str = "auto",
@@ -78,14 +79,15 @@ def scan(
 ) -> Scan:
     """Walk the whole container and check it under a profile; never raises for its content.
 
-    `types` gives the sizes of other tensor types than ggml's own. Raises ValueError for an
-    unknown profile or backend, TypeError for what has no contiguous bytes.
+    A `Front` that is not whole raises what its `reach` does, and the padding between its tensors
+    is not looked at. `types` gives the sizes of other tensor types than ggml's own. Raises
+    ValueError for an unknown profile or backend, TypeError for what has no contiguous bytes.
     """
-    view = memoryview(buffer).cast("B")
     number = profile_number(profile)
     rows = type_rows(types)
-    with _open_cursor(view, number, rows, backend) as cursor:
-        walked = walk(cursor, view, Findings(number), rows)
+    front = buffer if isinstance(buffer, Front) else _whole(buffer)
+    with _open_front(front, number, rows, backend) as cursor:
+        walked = walk(cursor, front, Findings(number), rows)
         found, left_out = cursor.findings()
         found = [*found, *walked.found.kept]
         left_out = left_out.plus(walked.found.left_out)
@@ -95,7 +97,7 @@ def scan(
             alignment=walked.alignment,
             metadata_end=walked.end,
             data_offset=walked.data_offset,
-            file_size=len(view),
+            file_size=front.size,
             header=walked.header,
             keys=walked.keys,
             tensors=walked.tensors,
@@ -163,6 +165,21 @@ def _fitting(numbers: Column[int] | None, offset: int) -> Column[int]:
     rule = tables.RULES[tables.RULE_OF["fits"]]
     message = "the array does not fit into the file; it has changed since it was opened"
     raise GGUFError(message, code=rule.id, offset=offset, path="metadata", hint=rule.hint)
+
+
+def _whole(buffer: Buffer) -> Front:
+    view = memoryview(buffer).cast("B")
+    return Front(view, len(view))
+
+
+def _open_front(
+    front: Front, profile: int, types: Sequence[tuple[int, ...]], backend: str
+) -> Cursor:
+    if front.whole:
+        return _open_cursor(front.view, profile, types, backend)
+    from .frontscan import FrontCursor
+
+    return FrontCursor(front, profile, types)
 
 
 def _open_cursor(

@@ -11,6 +11,7 @@ from .alignment import find_alignment
 from .columns import KeyColumns, TensorColumns, key_columns, split_rows, tensor_columns
 from .cursor import HEADER, METADATA, TENSORS, Cursor
 from .findings import Findings, Raw, Texts
+from .front import Front
 from .layout import DataSection, check_data, pad_up
 
 Types = Sequence[tuple[int, ...]]
@@ -20,7 +21,7 @@ Types = Sequence[tuple[int, ...]]
 class Walk:
     """What is known of a file so far; `whole` counts the sections that were read to their end."""
 
-    view: memoryview
+    front: Front
     found: Findings
     whole: int
     layout: tables.Layout  # of the oldest version while the version is not known
@@ -31,6 +32,11 @@ class Walk:
     end: int  # of the last record that was read whole
     data_offset: int
     alignment: int = tables.ALIGNMENT_DEFAULT
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes that were read, at their offsets in the file."""
+        return self.front.view
 
     def names(self, section: int, field: str) -> Iterable[bytes]:
         """The texts of a string field, record by record."""
@@ -56,9 +62,9 @@ class Walk:
         return Texts(self.view, names, self.layout)
 
 
-def walk(cursor: Cursor, view: memoryview, found: Findings, types: Types) -> Walk:
-    """Read everything that can be read and check it."""
-    result = _read(cursor, view, found)
+def walk(cursor: Cursor, front: Front, found: Findings, types: Types) -> Walk:
+    """Read everything that can be read and check it; the cursor is that of `front`."""
+    result = _read(cursor, front, found)
     _check_unique(result)
     if result.whole > METADATA:
         keys = {name: record for record, name in enumerate(result.names(METADATA, "key"))}
@@ -73,7 +79,7 @@ def walk(cursor: Cursor, view: memoryview, found: Findings, types: Types) -> Wal
     return result
 
 
-def _read(cursor: Cursor, view: memoryview, found: Findings) -> Walk:
+def _read(cursor: Cursor, front: Front, found: Findings) -> Walk:
     rows = [cursor.records(HEADER, 1), array("Q"), array("Q")]
     header = _header(rows[HEADER] or cursor.partial, whole=not cursor.stopped)
     layout = tables.LAYOUTS[cursor.version]
@@ -82,7 +88,7 @@ def _read(cursor: Cursor, view: memoryview, found: Findings) -> Walk:
         if cursor.stopped:
             break
         count, field = _count_of(section, layout, header)
-        most = (len(view) - cursor.at) // layout.smallest[section]
+        most = (front.size - cursor.at) // layout.smallest[section]
         if count > most:
             place = _place(layout.sections[HEADER], rows[HEADER], field)
             found.add(Raw(tables.RULE_OF["count_fits"], HEADER, 0, *place, count, most))
@@ -91,7 +97,7 @@ def _read(cursor: Cursor, view: memoryview, found: Findings) -> Walk:
         whole += not cursor.stopped
     end = cursor.partial[0] if cursor.stopped else cursor.at
     return Walk(
-        view=view,
+        front=front,
         found=found,
         whole=whole,
         layout=layout,
@@ -180,7 +186,7 @@ def _check_present(walk: Walk, keys: Mapping[bytes, int], types: Types) -> None:
 
 def _check_data(walk: Walk, cursor: Cursor) -> None:
     data = DataSection(
-        view=walk.view,
+        front=walk.front,
         alignment=walk.alignment,
         metadata_end=walk.end,
         start=walk.data_offset,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +11,7 @@ from .front import same
 from .plain import Entry, type_of
 
 if TYPE_CHECKING:
+    from ..files.arrays import Form
     from ..generated.metadata import Key
     from .draft import Draft
 
@@ -41,19 +42,35 @@ class Objection:
 
 def changes_of(draft: Draft) -> list[Change]:
     """The keys that change, in the order of the file, new ones last."""
-    before, after = draft.before, draft.entries
+    return changes_between(draft.before, draft.entries, draft.part.form)
+
+
+def changes_between(
+    before: Mapping[str, Entry], after: Mapping[str, Entry], form: Form
+) -> list[Change]:
+    """The keys with other values, in the order of `before`, new ones last.
+
+    form: a version and byte order in which all values can be written.
+    """
     keys = dict.fromkeys([*before, *after])
     return [
         Change(key, before.get(key), after.get(key))
         for key in keys
-        if not same(draft.part, key, before.get(key), after.get(key))
+        if not same(form, key, before.get(key), after.get(key))
     ]
 
 
 def reordered(draft: Draft) -> bool:
     """Whether keys that stay have changed places."""
-    before = [key for key in draft.before if key in draft.entries]
-    return before != [key for key in draft.entries if key in draft.before]
+    return first_moved(draft.before, draft.entries) is not None
+
+
+def first_moved(before: Iterable[str], after: Iterable[str]) -> tuple[str, str] | None:
+    """The first names that stand in each other's place, of those that both have."""
+    first, second = dict.fromkeys(before), dict.fromkeys(after)
+    mine = (name for name in first if name in second)
+    theirs = (name for name in second if name in first)
+    return next((pair for pair in zip(mine, theirs, strict=True) if pair[0] != pair[1]), None)
 
 
 def objections_to(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from ..container.layout import pad_up
-from ..files.arrays import Stored, value_of
+from ..files.arrays import Form, Stored, value_of
 from ..files.encode import Encoder
 from ..files.values import Value
 from ..files.writer import checked_alignment
@@ -19,6 +20,8 @@ from .plain import Entry, type_of
 if TYPE_CHECKING:
     from ..files.encode import Piece
     from ..files.part import Part
+
+_PIECE = 1 << 20  # bytes that are compared at once
 
 
 @dataclass(frozen=True)
@@ -96,16 +99,33 @@ def pair(encoder: Encoder, key: str, entry: Entry) -> Iterator[Piece]:
         raise EditError(str(error), "usage", file="") from None
 
 
-def same(part: Part, key: str, first: Entry | None, second: Entry | None) -> bool:
-    """Whether two values of a key are the same, type and bits."""
+def same(form: Form, key: str, first: Entry | None, second: Entry | None) -> bool:
+    """Whether two values of a key are the same, type and bits; form: that of the bits."""
     if first is second:
         return True
     if first is None or second is None or type_of(first) != type_of(second):
         return False
-    encoder = Encoder(part.form)
-    return _bytes(encoder, key, first) == _bytes(encoder, key, second)
+    if isinstance(first, Stored) and isinstance(second, Stored) and first.form == second.form:
+        return _same_stored(first, second)
+    encoder = Encoder(form)
+    return _digest(encoder, key, first) == _digest(encoder, key, second)
 
 
-def _bytes(encoder: Encoder, key: str, entry: Entry) -> bytes:
-    extra = isinstance(entry, Stored) and entry.extra
-    return b"".join(pair(encoder, key, entry)) + repr(extra or {}).encode()
+def _same_stored(first: Stored, second: Stored) -> bool:
+    """Whether two values of one type lie in files of one form with the same bytes."""
+    if (first.count, dict(first.extra)) != (second.count, dict(second.extra)):
+        return False
+    mine, theirs = first.bytes(), second.bytes()
+    if len(mine) != len(theirs):
+        return False
+    cuts = range(0, len(mine), _PIECE)
+    return all(bytes(mine[at : at + _PIECE]) == bytes(theirs[at : at + _PIECE]) for at in cuts)
+
+
+def _digest(encoder: Encoder, key: str, entry: Entry) -> bytes:
+    """What stands for the bytes of a value, which may be many."""
+    extra = isinstance(entry, Stored) and dict(entry.extra)
+    digest = sha256(repr(extra or {}).encode())
+    for piece in pair(encoder, key, entry):
+        digest.update(piece)
+    return digest.digest()

@@ -37,7 +37,7 @@ def kept_together(part: Part, front: int) -> list[Move]:
 def packed(part: Part, alignment: int) -> tuple[int, ...]:
     """Offsets of the tensors in the order of their infos, one behind the other, padded."""
     offsets, offset = [], 0
-    for span in _spans(part):
+    for span in spans_of(part):
         offsets.append(offset)
         offset = pad_up(offset + span.count, alignment)
     return tuple(offsets)
@@ -45,7 +45,7 @@ def packed(part: Part, alignment: int) -> tuple[int, ...]:
 
 def apart(part: Part, offsets: tuple[int, ...], front: int, alignment: int) -> list[Move]:
     """Each tensor by itself to its new place, and at the end what lies behind all of them."""
-    scan, spans = part.scan, _spans(part)
+    scan, spans = part.scan, spans_of(part)
     moves = [
         Move(scan.data_offset + span.start, front + offset, span.count)
         for span, offset in zip(spans, offsets, strict=True)
@@ -57,11 +57,17 @@ def apart(part: Part, offsets: tuple[int, ...], front: int, alignment: int) -> l
     return moves
 
 
-def _spans(part: Part) -> list[Span]:
+def spans_of(part: Part) -> list[Span]:
     """The bytes of each tensor: up to the next one where nobody can tell how many are its own."""
     columns, scan = part.scan.tensors, part.scan
     disputed = part.choice.disputed if part.choice else frozenset()
-    order = sorted(range(len(columns)), key=lambda row: (columns.offset[row], row))
+
+    def place(row: int) -> tuple[int, bool, int]:
+        """Where several start, the bytes are those of one that is known to have some."""
+        clear = columns.nbytes[row] > 0 and columns.type[row] not in disputed
+        return columns.offset[row], clear, row
+
+    order = sorted(range(len(columns)), key=place)
     end = max(0, scan.file_size - scan.data_offset)
     spans = [Span(0, 0)] * len(columns)
     for row in reversed(order):

@@ -77,9 +77,9 @@ def plan_edit(
     """Work out an edit; nothing is written.
 
     output: a new file; None changes the draft's own. in_place: change its bytes where no data has
-    to move, otherwise as without. room: bytes that later edits in place can add at least, as blanks
-    or padding; data move by whole blocks of a disk then, which a file system may share. EditError for
-    values that cannot be stored.
+    to move, otherwise as without. room: bytes that later edits in place can add at least, as
+    blanks or padding; data move by whole blocks of a disk then, which a file system may share.
+    EditError for values that cannot be stored.
     """
     front, moves = _layout(draft.part, Front(draft.part, draft.entries))
     objections = objections_to(changes_of(draft), (architecture(draft.before), draft.architecture))

@@ -66,14 +66,25 @@ class AtomicFile:
         with naming(self.path):
             file.flush()
 
-    def commit(self) -> None:
-        """Flush to the disk and give the file its name."""
+    def settle(self, *, close: bool = False) -> None:
+        """Flush to the disk; `commit` has only to rename then.
+
+        close: nothing more will be written, and no descriptor is kept: for files of a large set.
+        """
         file = unfinished(self._file)
-        try:
-            with naming(self.path):
+        with naming(self.path):
+            if not file.closed:
                 file.flush()
                 os.fsync(file.fileno())
+            if close:
                 file.close()
+
+    def commit(self) -> None:
+        """Flush to the disk and give the file its name."""
+        unfinished(self._file)
+        try:
+            self.settle(close=True)
+            with naming(self.path):
                 name_it(self.temporary, self.target, replace=self.replace)
         except FileExistsError:
             self._file = None  # hours of work may be in it

@@ -185,16 +185,26 @@ class Encoder:
                 yield from self._stored_array(key, nested.inner(number), depth + 1)
         elif kind.kind != "string":
             yield from self._stored_numbers(value)
-        elif self._same_strings(value.form):
-            yield value.bytes()
+        elif value.form.layout.string_length == self._layout.string_length:
+            yield from self._same_strings(value)
         else:
             strings = StringArray(value)
             raw = (strings.raw(number) for number in range(value.count))
             yield from _gathered(self._length(len(text)) + bytes(text) for text in raw)
 
-    def _same_strings(self, form: Form) -> bool:
-        same_width = form.layout.string_length == self._layout.string_length
-        return same_width and form.byte_order == self.form.byte_order
+    def _same_strings(self, value: Stored) -> Iterator[Piece]:
+        """Strings whose lengths are as wide here as there."""
+        if value.form.byte_order == self.form.byte_order:
+            yield value.bytes()
+            return
+        import numpy as np
+
+        starts, _ = StringArray(value).ends()
+        data, width = np.frombuffer(value.bytes(), np.uint8), self._layout.string_length
+        turned, lengths = data.copy(), starts - (value.offset + width)
+        for byte in range(width):
+            turned[lengths + byte] = data[lengths + width - 1 - byte]
+        yield turned.data
 
     def _stored_numbers(self, value: Stored) -> Iterator[Piece]:
         data, width = value.bytes(), value.kind.bytes

@@ -80,6 +80,10 @@ class Metadata(Mapping[str, Any]):
         """The number of a key in the order of the file; KeyError if there is none."""
         return self._rows[key]
 
+    def start(self, key: str) -> int:
+        """Where the pair starts in the file; KeyError if there is none."""
+        return int(self._scan.keys.start[self._rows[key]])
+
     def stored_items(self) -> dict[str, Stored]:
         """All that one file of its own needs: without the keys that number a set's files."""
         return {key: self.stored(key) for key in self if key not in self._of_set}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..container.scan import Scan
@@ -39,7 +38,7 @@ class Part:
     @property
     def file(self) -> str:
         """What to call it in messages."""
-        return Path(self.source.path).name if self.source.path else "the buffer"
+        return self.source.label
 
     def kind_of(self, number: int) -> TensorType | None:
         """The type of a number in the file's dialect; None for one that nobody uses."""

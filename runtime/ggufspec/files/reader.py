@@ -8,7 +8,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from ..container.dialects import scan_as
 from ..container.scan import ByteOrder
 from ..errors import GGUFError
 from ..generated.container import DEFAULT_PROFILE, PROFILES
@@ -17,7 +16,7 @@ from .dialects import BASE, agree, rotation_keys
 from .metadata import Metadata
 from .part import Part
 from .shards import SET_KEYS, set_count, whole_set
-from .source import ByteSource, Source
+from .source import ByteSource, open_source
 from .tensor import Tensors
 from .undo import check_undo
 
@@ -125,13 +124,16 @@ class File:
 def open(  # noqa: A001 - the name is the contract
     source: ByteSource, *, profile: str = DEFAULT_PROFILE["open"], dialect: str | None = None
 ) -> File:
-    """Open a GGUF file for reading: a path, or a bytes-like object.
+    """Open a GGUF file for reading: a path, a bytes-like object, or a URL.
 
-    Any file of a split set opens the set. profile: how much is asked of the file before it is
-    opened (`lenient`, `strict`, `spec`, `ggml`). dialect: which fork's type numbers it uses. With
-    None the profiles `lenient` and `strict` take the dialect under which the tensors tile the data
-    section, the others ggml's own; a file that fits several is opened all the same, says so in
-    its `findings`, and decodes nothing that they disagree about.
+    Of a URL (`https://...` as str, or a `files.remote.Remote`) the header is fetched by ranges and
+    nothing else: the data of its tensors raise `io.UnsupportedOperation`. It needs httpx.
+
+    Any file of a split set opens the set; of a URL this one file. profile: how much is asked of the
+    file before it is opened (`lenient`, `strict`, `spec`, `ggml`). dialect: which fork's type
+    numbers it uses. With None the profiles `lenient` and `strict` take the dialect under which the
+    tensors tile the data section, the others ggml's own; a file that fits several is opened all the
+    same, says so in its `findings`, and decodes nothing that they disagree about.
 
     GGUFError for what is wrong in the file, with rule, offset and hint; OSError from the
     system; TypeError and ValueError for wrong arguments.
@@ -147,7 +149,7 @@ def open(  # noqa: A001 - the name is the contract
     try:
         parts = [part]
         count = set_count(part)
-        if count > 1:
+        if count > 1 and not part.source.remote:
             parts = whole_set(part, count, lambda path: _load_named(path, profile, dialect))
             parts = agree(parts, profile=profile)
         return File(parts, profile)
@@ -158,11 +160,11 @@ def open(  # noqa: A001 - the name is the contract
 
 def load_part(origin: ByteSource, profile: str, dialect: str | None) -> Part:
     """One file by itself; GGUFError for what the profile refuses."""
-    source = Source(origin)
+    source = open_source(origin)
     try:
         if source.path is not None:
             check_undo(source.path)
-        result, choice = scan_as(source.view, profile=profile, dialect=dialect)
+        result, choice = source.scan(profile, dialect)
         result.raise_error()
     except BaseException:
         source.close()

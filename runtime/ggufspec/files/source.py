@@ -9,7 +9,13 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from .urls import Remote, is_url
+
+if TYPE_CHECKING:
+    from ..container.dialects import Choice
+    from ..container.scan import Scan
 
 ByteSource = str | os.PathLike[str] | bytes | bytearray | memoryview | mmap.mmap | Any
 
@@ -21,6 +27,9 @@ class Source:
     Nothing is ever written through it. Views handed out stay valid after `close`: the mapping
     goes when the last of them does.
     """
+
+    remote = False
+    """Whether it lies on a server, from which the header alone is fetched."""
 
     def __init__(self, origin: ByteSource) -> None:
         """Open a path (OSError as `open` raises it) or take a contiguous buffer (TypeError)."""
@@ -54,6 +63,20 @@ class Source:
         if self._file is not None and os.fstat(self._file.fileno()).st_size < self.size:
             raise self._shrunk()
         return self._view
+
+    @property
+    def label(self) -> str:
+        """What to call it in messages."""
+        return Path(self.path).name if self.path else "the buffer"
+
+    def check_data(self) -> None:
+        """Nothing; of a remote file `io.UnsupportedOperation`, since its data are not there."""
+
+    def scan(self, profile: str, dialect: str | None) -> tuple[Scan, Choice | None]:
+        """Where everything lies: `scan_as` of these bytes."""
+        from ..container.dialects import scan_as
+
+        return scan_as(self.view, profile=profile, dialect=dialect)
 
     def read(self, offset: int, size: int) -> memoryview:
         """`size` bytes from `offset` on, outside of the mapping where there is a file.
@@ -125,6 +148,15 @@ class Source:
 
     def _shrunk(self) -> OSError:
         return OSError(errno.EIO, "the file was cut while it was open", self.path)
+
+
+def open_source(origin: ByteSource) -> Source:
+    """A file by its path or URL, or a buffer; raises as `Source` and `RemoteSource` do."""
+    if isinstance(origin, Remote) or is_url(origin):
+        from .remote import RemoteSource
+
+        return RemoteSource(origin if isinstance(origin, Remote) else Remote(str(origin)))
+    return Source(origin)
 
 
 def _open_regular(path: str) -> io.FileIO:

@@ -183,6 +183,7 @@ class Tensor:
         return self._view()
 
     def _view(self) -> memoryview:
+        self.part.source.check_data()
         view, start = self.part.source.view, self.file_offset
         if start + self.nbytes > len(view):
             raise self._error("inside", value=start + self.nbytes, size=len(view))
@@ -267,7 +268,10 @@ def tensor_names(part: Part) -> Iterator[str]:
 def _reach(part: Part) -> list[int]:
     """How many bytes each tensor has until the next one, or the end of the file."""
     columns, scan = part.scan.tensors, part.scan
-    order = sorted(range(len(columns)), key=lambda row: (columns.offset[row], row))
+    # Where several start, the bytes are those of one that is known to have some.
+    order = sorted(
+        range(len(columns)), key=lambda row: (columns.offset[row], columns.nbytes[row] > 0, row)
+    )
     end = max(0, scan.file_size - scan.data_offset)
     reach = [0] * len(columns)
     for row in reversed(order):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..files.reader import File, load_part
-from .compare import Pair, Sums, measure
+from .comparing import Pair, Sums, measure
 from .errors import ConversionError
 from .origin import sha256_of
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from functools import partial
+from typing import Any
 
 from ..container.scan import profile_number
 from ..files.source import ByteSource
@@ -29,7 +31,7 @@ def validate(
     threads: int | None = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> Report:
-    """Check a file, given by its path or as bytes, under a profile.
+    """Check a file, given by its path, as bytes or by its URL, under a profile.
 
     Any file of a split set stands for the set: all its files are checked, and whether they
     belong together. data: also scan the bytes of all tensors. dialect: whose type numbers the
@@ -37,6 +39,8 @@ def validate(
     shapes, text) and `templates`. base: the model that an adapter or projector shall fit.
     Profile `ggml` is the verdict of ggml's reader and looks at the structure of this one file.
     threads: processors to use, None for all. advance: told bytes of tensor data as they are done.
+
+    Of a URL only the header is fetched: what the report leaves out it says, and data is refused.
 
     Never raises for what a file holds. ValueError for an unknown profile, dialect or check,
     OSError where a file cannot be read, or is cut while it is.
@@ -48,21 +52,34 @@ def validate(
     with ExitStack() as opened:
         open_file = partial(read, profile=profile, dialect=dialect, opened=opened)
         first = open_file(source)
+        if data:
+            first.source.check_data()
         wanted = {*checks, *["data"] * data}
-        if wanted <= {"structure"} and _is_simple(first):
-            return with_edits(_told_by_scan(first, profile, wanted))
-        from ..generated.rules import READER
-        from .closer import look
+        report = _report(
+            first, open_file, wanted, profile, base=base, threads=threads, advance=advance
+        )
+        if first.source.remote and "structure" in wanted:
+            from .remote import with_left_out
 
-        if profile == READER:
-            return with_edits(_told_by_scan(first, profile, wanted))
+            return with_left_out(report, first)
+        return with_edits(report)
 
-        return with_edits(
-            look(
-                first, open_file, wanted, profile=profile, base=base, threads=threads,
-                advance=advance,
-            )
-        )  # fmt: skip
+
+def _report(
+    first: Reading,
+    open_file: Callable[[ByteSource], Reading],
+    wanted: AbstractSet[str],
+    profile: str,
+    **options: Any,
+) -> Report:
+    if wanted <= {"structure"} and _is_simple(first):
+        return _told_by_scan(first, profile, wanted)
+    from ..generated.rules import READER
+    from .closer import look
+
+    if profile == READER:
+        return _told_by_scan(first, profile, wanted)
+    return look(first, open_file, wanted, profile=profile, **options)
 
 
 def _told_by_scan(file: Reading, profile: str, wanted: Collection[str]) -> Report:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..container.scan import Buffer, Scan, scan
 from ..files.guard import guarded
-from ..files.source import ByteSource, Source
+from ..files.source import ByteSource, Source, open_source
 from ..generated.shards import COUNT_KEY
 
 if TYPE_CHECKING:
@@ -49,9 +49,11 @@ class Reading(NamedTuple):
 
 
 def read(origin: ByteSource, *, profile: str, dialect: str | None, opened: ExitStack) -> Reading:
-    """Open a file until `opened` ends, and scan it; raises as `Source` and `scan_as` do."""
-    source = Source(origin)
+    """Open a file until `opened` ends, and scan it; raises as `open_source` and `scan_as` do."""
+    source = open_source(origin)
     opened.callback(source.close)
+    if source.remote:
+        return Reading(source, *source.scan(profile, dialect))
     opened.enter_context(guarded(source))
     if next(source.holes(), None) is not None:
         return _read_with_holes(source, profile, dialect)

@@ -1,0 +1,31 @@
+"""One file from a set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .layout import layout_changes
+from .plan import Change, FilePlan, SetPlan, items_of, stamps_of
+from .source import check_alone, joined_entries, set_keys
+
+if TYPE_CHECKING:
+    from ...files.reader import File
+
+
+def plan_merge(source: File, path: Path) -> SetPlan:
+    """Work out the file that a set is to become; nothing is written. See `merge`.
+
+    The keys that number its files are left out, so nothing takes the result for one of a set.
+    """
+    parts = source.parts
+    if len(parts) == 1:
+        check_alone(parts[0])
+    stamps = stamps_of(source)
+    entries, changes = joined_entries(parts)
+    alignment = parts[0].scan.alignment
+    file = FilePlan(path, parts[0], entries, items_of(parts), alignment)
+    changes.insert(0, Change("removed", f"{', '.join(set_keys(parts))}, which numbered the files"))
+    changes += [change for part in parts for change in layout_changes(part, alignment)]
+    choice = parts[0].choice
+    return SetPlan(parts, stamps, (file,), tuple(changes), choice.dialect.name if choice else None)

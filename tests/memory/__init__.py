@@ -1,0 +1,1 @@
+"""What running models needs, against llama.cpp."""
