@@ -6,12 +6,13 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#])")
 
 
 def plain(text: object) -> str:
     """Text that means itself, on one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    escaped = _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+    return html.escape(escaped, quote=False).replace("|", "&#124;")
 
 
 def code(text: object) -> str:
