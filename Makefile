@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo install develop test lint format types fresh pytest fuzz cross conformance sweep \
-  bench generate vectors realfiles wheel clean
+  bench generate vectors docs realfiles wheel clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -98,6 +98,9 @@ generate: $(VENV)/.tools ## write generated/ anew from spec/
 
 vectors: develop ## write spec/conformance/ anew
 	PYTHONPATH=tests $(BIN)/python -m vectors
+
+docs: $(VENV)/.tools ## the reference site, in build/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 realfiles: $(VENV)/.tools ## fetch the real model files that the tests read (500 MB)
 	PYTHONPATH=tests $(BIN)/python -m support.realfiles
