@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo install develop test lint format types fresh pytest fuzz cross conformance sweep \
-  bench generate vectors realfiles wheel clean
+  bench generate pages vectors docs realfiles wheel clean
 .NOTPARALLEL:
 
 help: ## list the targets
@@ -44,7 +44,7 @@ $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 # build isolation all builds, the tests' wheel too, share one folder and compile a file once.
 $(VENV)/.tools: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install -q scikit-build-core cmake ninja
-	$(BIN)/python -m pip install -q --no-build-isolation -e '.[codegen,templates,test]'
+	$(BIN)/python -m pip install -q --no-build-isolation -e '.[test]'
 	@touch $@ $(VENV)/.developed $(VENV)/.installed
 
 $(VENV)/.developed: $(BUILD_INPUTS) | $(VENV)/.tools
@@ -96,8 +96,14 @@ bench: develop ## speed against ggml, libgguf and gguf-py, from one run; LANG=al
 generate: $(VENV)/.tools ## write generated/ anew from spec/
 	$(BIN)/ggufspec generate --fix
 
+pages: ## generated/pages/ from runtime/web and generated/typescript; needs node
+	cd runtime/web && npm ci --ignore-scripts --no-audit --no-fund && npx --no-install tsc && node build.mjs
+
 vectors: develop ## write spec/conformance/ anew
 	PYTHONPATH=tests $(BIN)/python -m vectors
+
+docs: $(VENV)/.tools ## the reference site, in build/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 realfiles: $(VENV)/.tools ## fetch the real model files that the tests read (500 MB)
 	PYTHONPATH=tests $(BIN)/python -m support.realfiles

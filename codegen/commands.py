@@ -12,7 +12,7 @@ from .errors import SpecError, show_path
 from .formula import counted
 from .generate import differences, edited, find_root, make_all, make_copy, write
 from .spec import load_spec
-from .targets import TARGETS
+from .targets import COPIES
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """The installed package (or, in an editable install, the checkout): spec/ and generated/."""
@@ -60,7 +60,7 @@ def generate(
     ] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Write what is stale (the default).")] = False,
     root: Annotated[Path | None, typer.Option(help="The checkout to work on.")] = None,
-    target: Annotated[str | None, typer.Option(help=f"One of {', '.join(TARGETS)}.")] = None,
+    target: Annotated[str | None, typer.Option(help=f"One of {', '.join(COPIES)}.")] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of your own for one target.")] = None,
     types: Annotated[str, typer.Option(help="Only these types, with commas.")] = "",
     spec_dir: Annotated[Path | None, typer.Option(help="A spec folder of your own.")] = None,
@@ -107,8 +107,8 @@ def _copy(out: Path, target: str | None, types: str, spec_dir: Path, check: bool
     names = [name for name in types.split(",") if name]
     if target is None:
         target, names = _recorded(out)
-    if target not in TARGETS:
-        raise typer.BadParameter(f"--target is one of {', '.join(TARGETS)}")
+    if target not in COPIES:
+        raise typer.BadParameter(f"--target is one of {', '.join(COPIES)}")
     spec = load_spec(spec_dir)
     known = {kind.name.upper() for kind in spec.types}
     unknown = [name for name in names if name.upper() not in known]

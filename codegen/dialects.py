@@ -169,14 +169,19 @@ class DialectInfo(NamedTuple):
 '''
 
 
-def outputs(spec: Spec) -> list[Output]:
-    """generated/dialects.py."""
-    dialects = load_dialects(
+def spec_dialects(spec: Spec) -> tuple[Dialect, ...]:
+    """The dialects of the spec itself; raises SpecError."""
+    return load_dialects(
         spec.root / "dialects",
         {kind.name: sizes_of(kind) for kind in spec.every},
         root=spec.root,
         schemas=spec.root / "schema",
     )
+
+
+def outputs(spec: Spec) -> list[Output]:
+    """generated/dialects.py."""
+    dialects = spec_dialects(spec)
     if not dialects or dialects[0].name != BASE:
         message = "missing: the dialect that all others differ from"
         raise SpecError(f"dialects/{BASE}.yaml", 1, (), message)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from . import support
 from .output import Output
 from .spec import Spec, load_spec
-from .targets import TARGETS
+from .targets import COPIES, TARGETS
 
 GENERATOR = "1"
 """The generator's own version: part of each header, raised when output changes meaning."""
@@ -62,7 +62,7 @@ def _support(target: str) -> dict[str, str]:
 def _make(spec: Spec, targets: Iterable[str], **what: object) -> dict[str, str]:
     """Path under generated/ to whole text, in a fixed order, and the manifest of it all."""
     outputs = sorted(
-        (output for name in targets for output in TARGETS[name](spec)), key=lambda made: made.path
+        (output for name in targets for output in COPIES[name](spec)), key=lambda made: made.path
     )
     files: dict[str, str] = {}
     for output in outputs:

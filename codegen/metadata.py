@@ -41,15 +41,24 @@ class Key:
 
 def load_keys(spec: Path) -> tuple[Key, ...]:
     """All keys of ``spec``/metadata, in order of file name and line. Raises SpecError."""
+    return tuple(key for keys in key_files(spec).values() for key in keys)
+
+
+def key_files(spec: Path) -> dict[str, tuple[Key, ...]]:
+    """The keys by the file, below ``spec``, that describes them. Raises SpecError."""
     schema = spec / "schema" / "metadata.schema.json"
-    keys: dict[str, Key] = {}
+    files: dict[str, tuple[Key, ...]] = {}
+    seen: set[str] = set()
     for path in _files(spec):
         source = load_checked(path, spec, schema)
+        keys = []
         for name, key in _keys(source):
-            if key.key in keys:
+            if key.key in seen:
                 source.fail(("keys", name), f"{key.key} is described twice")
-            keys[key.key] = key
-    return tuple(keys.values())
+            seen.add(key.key)
+            keys.append(key)
+        files[source.file] = tuple(keys)
+    return files
 
 
 def known_key(known: Collection[str], source: Source, path: YamlPath, *forms: str) -> str:

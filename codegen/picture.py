@@ -6,25 +6,41 @@ super-block fits on a screen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from .bitmap import Claim, bit_map
 from .model import Bits, BlockType, Code, Field, Trit
+from .scalars import Scalar
 
 
 @dataclass(frozen=True)
 class Segment:
-    """Bits ``high`` to ``low`` of a word, holding bits ``first`` and up of a code (or a digit)."""
+    """Bits ``high`` to ``low`` of a word: ``count`` equal cuts of a code, bits ``first`` and up.
+
+    ``digits``: the whole word holds so many base-3 digits instead. ``whole``: it is the word.
+    """
 
     high: int
     low: int
     code: str
-    first: int
+    first: int = 0
+    count: int = 1
+    digits: int = 0
+    whole: bool = False
+
+    @property
+    def width(self) -> int:
+        return self.high - self.low + 1
 
     def __str__(self) -> str:
+        if self.digits:
+            return f"{self.digits} base-3 digits of {self.code}, first the most significant"
+        if self.whole:
+            return self.code
         where = f"{self.high}" if self.high == self.low else f"{self.high}:{self.low}"
-        return f"[{where}] {self.code}" + (f" from bit {self.first}" if self.first else "")
+        many = f"{self.count} x " if self.count > 1 else ""
+        return f"[{where}] {many}{self.code}" + (f" from bit {self.first}" if self.first else "")
 
 
 @dataclass(frozen=True)
@@ -33,13 +49,13 @@ class Line:
 
     offset: int
     word: str
-    scalar: str
+    scalar: Scalar
     count: int
-    cuts: tuple[str, ...]
+    cuts: tuple[Segment, ...]
 
 
 def picture(kind: BlockType) -> tuple[Line, ...]:
-    """The lines of a type's picture, in storage order."""
+    """The lines of a type's picture, in storage order; the cuts of a word highest bits first."""
     cut = bit_map(kind)
     trits = {
         piece.word.field.name
@@ -49,61 +65,58 @@ def picture(kind: BlockType) -> tuple[Line, ...]:
         for piece in case.slices
         if isinstance(piece, Trit)
     }
+    derived = [item.field for item in kind.derived]
     lines: list[Line] = []
     for field in sorted(kind.fields, key=lambda field: field.offset):
         if field in kind.claimed:
-            note = "derived" if any(d.field == field for d in kind.derived) else field.name
+            note = "derived" if field in derived else field.name
             name = field.name if not field.counts else f"{field.name}[0..{field.total - 1}]"
-            lines.append(Line(field.offset, name, field.scalar.name, field.total, (note,)))
+            whole = Segment(field.scalar.bits - 1, 0, note, whole=True)
+            lines.append(Line(field.offset, name, field.scalar, field.total, (whole,)))
             continue
         for cuts, group in groupby(field.places, key=lambda at: _cuts(cut, field, at, trits)):
             same = list(group)
             first, last = field.word_at(same[0]), field.word_at(same[-1])
             name = first if len(same) == 1 else f"{first} .. {last}"
-            lines.append(Line(same[0], name, field.scalar.name, len(same), cuts))
+            lines.append(Line(same[0], name, field.scalar, len(same), cuts))
     return tuple(lines)
 
 
 def _cuts(
     cut: dict[tuple[str, int, int], Claim], field: Field, place: int, trits: set[str]
-) -> tuple[str, ...]:
+) -> tuple[Segment, ...]:
+    top = field.scalar.bits - 1
     if field.name in trits:
         digits = [digit for digit in range(5) if (field.name, place, digit) in cut]
-        code = cut[field.name, place, 0].code
-        return (f"{len(digits)} base-3 digits of {code}, first the most significant",)
+        return (Segment(top, 0, cut[field.name, place, 0].code, digits=len(digits)),)
     segments: list[Segment] = []
     previous: Claim | None = None
     for bit in range(field.scalar.bits):
         claim = cut[field.name, place, bit]
         goes_on = previous and (claim.code, claim.at) == (previous.code, previous.at)
         if segments and goes_on and previous and claim.bit == previous.bit + 1:
-            last = segments[-1]
-            segments[-1] = Segment(bit, last.low, last.code, last.first)
+            segments[-1] = replace(segments[-1], high=bit)
         else:
             segments.append(Segment(bit, bit, claim.code, claim.bit))
         previous = claim
     if len(segments) == 1 and not segments[0].first:
-        return (segments[0].code,)
-    return tuple(str(segment) for segment in reversed(_merge(segments)))
+        return (replace(segments[0], whole=True),)
+    return tuple(reversed(_merge(segments)))
 
 
 def _merge(segments: list[Segment]) -> list[Segment]:
     """Runs of equal cuts (eight single bits of one code) as one segment."""
     merged: list[Segment] = []
-    runs: list[int] = []
     for segment in segments:
-        width = segment.high - segment.low + 1
-        if merged and runs:
-            last = merged[-1]
-            same = last.code.split(" x ")[-1] == segment.code and last.first == segment.first
-            if same and (last.high - last.low + 1) == width * runs[-1]:
-                runs[-1] += 1
-                merged[-1] = Segment(
-                    segment.high, last.low, f"{runs[-1]} x {segment.code}", segment.first
-                )
-                continue
-        merged.append(segment)
-        runs.append(1)
+        last = merged[-1] if merged else None
+        if (
+            last
+            and (last.code, last.first) == (segment.code, segment.first)
+            and last.width == segment.width * last.count
+        ):
+            merged[-1] = replace(last, high=segment.high, count=last.count + 1)
+        else:
+            merged.append(segment)
     return merged
 
 
@@ -112,6 +125,17 @@ def summary(kind: BlockType) -> list[str]:
     codes = {code.name: code for region in kind.regions for code in region.codes}
     formulas = [f"{name} = {text}" for name, text in kind.decode_text.items()]
     return [*map(code_line, codes.values()), *formulas]
+
+
+def code_lines(kind: BlockType) -> tuple[str, ...]:
+    """Where the bits of each code lie; with several regions each line names its elements."""
+    if len(kind.regions) == 1:
+        return tuple(code_line(code) for code in kind.regions[0].codes)
+    return tuple(
+        f"{code_line(code)} (elements {region.start} to {region.start + region.size - 1})"
+        for region in kind.regions
+        for code in region.codes
+    )
 
 
 def code_line(code: Code) -> str:

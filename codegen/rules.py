@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .errors import YamlPath
@@ -52,8 +53,18 @@ class Rule(NamedTuple):
 '''
 
 
-def outputs(spec: Spec) -> list[Output]:
-    """generated/rules.py. Raises SpecError."""
+@dataclass(frozen=True)
+class Rules:
+    """Every rule by id, as the spec has it; `severity` and `limit` spelled out for each profile."""
+
+    areas: Mapping[str, str]
+    rules: Mapping[str, Mapping[str, Any]]
+    profiles: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+
+def load_rules(spec: Spec) -> Rules:
+    """The rules of the container, of sets and of spec/rules. Raises SpecError."""
     root, schemas = spec.root, spec.root / "schema"
     own = sorted(path for path in (root / "rules").glob("*.yaml") if path != root / _AREAS)
     sources = [load_yaml(root / file, root) for file in (_CONTAINER, _SHARDS)]
@@ -80,19 +91,25 @@ def outputs(spec: Spec) -> list[Output]:
                 "severity": _by_profile(entry["severity"], asked),
                 "limit": _by_profile(entry["limit"], asked) if "limit" in entry else {},
             }
+    inputs = (_AREAS, _PROFILES, *(source.file for source in sources))
+    return Rules(areas, {number: rules[number] for number in sorted(rules)}, profiles, inputs)
+
+
+def outputs(spec: Spec) -> list[Output]:
+    """generated/rules.py. Raises SpecError."""
+    found = load_rules(spec)
     body = [
         _FRAME.rstrip("\n"),
         "",
         "",
         f"READER = {READER!r}  # the profile that only the container's rules belong to",
-        f"AREAS: dict[str, str] = {areas!r}",
+        f"AREAS: dict[str, str] = {found.areas!r}",
         "",
         "RULES: dict[str, Rule] = {",
-        *(f"    {number!r}: {_rule(number, rules[number])}," for number in sorted(rules)),
+        *(f"    {number!r}: {_rule(number, entry)}," for number, entry in found.rules.items()),
         "}",
     ]
-    inputs = (_AREAS, _PROFILES, *(source.file for source in sources))
-    return [Output("rules.py", "\n".join(body) + "\n", inputs)]
+    return [Output("rules.py", "\n".join(body) + "\n", found.inputs)]
 
 
 def _entries(source: Source) -> Iterator[tuple[str, dict[str, Any], YamlPath]]:
@@ -134,7 +151,7 @@ def _check_braces(entry: dict[str, Any], source: Source, path: YamlPath) -> None
         source.fail((*path, "message"), "{limit} needs a limit")
 
 
-def _rule(number: str, entry: dict[str, Any]) -> str:
+def _rule(number: str, entry: Mapping[str, Any]) -> str:
     values = (
         *(number, entry["name"], entry["severity"], entry["limit"], tuple(entry["source"])),
         *(entry["message"], entry["hint"], entry.get("reason", ""), entry.get("example", "")),

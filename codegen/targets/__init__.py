@@ -17,6 +17,7 @@ from ..shards import outputs as shards_outputs
 from ..spec import Spec
 from ..tokenizers import outputs as tokenizers_outputs
 from .c import outputs as c_outputs
+from .docs import outputs as docs_outputs
 from .fuzz import outputs as fuzz_outputs
 from .go import outputs as go_outputs
 from .header import outputs as header_outputs
@@ -55,3 +56,6 @@ TARGETS: Mapping[str, Target] = {
     "tokenizers": tokenizers_outputs,
     "typescript": typescript_outputs,
 }
+
+COPIES: Mapping[str, Target] = {**TARGETS, "docs": docs_outputs}
+"""What `--target NAME --out DIR` writes: the targets of generated/, and what is not checked in."""

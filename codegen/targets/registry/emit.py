@@ -6,7 +6,7 @@ from typing import Any
 
 from ...model import BlockType, Field, wide_words
 from ...output import Output
-from ...picture import code_line, picture
+from ...picture import Line, code_lines, picture
 from ...spec import Spec
 
 _TYPE_INFO = '''
@@ -104,23 +104,17 @@ def description(kind: BlockType) -> dict[str, Any]:
         "since": kind.since,
         "file": f"spec/{kind.file}",
         "axes": tuple(region.order for region in kind.regions),
-        "codes": _codes(kind),
+        "codes": code_lines(kind),
         "decode": tuple(kind.decode_text.items()),
         "valid": kind.regions[0].valid_text if kind.regions else (),
-        "picture": tuple((ln.offset, ln.word, ln.scalar, ln.count, ln.cuts) for ln in lines),
+        "picture": tuple(map(_line, lines)),
         "removed": tuple((str(key), str(value)) for key, value in kind.removed.items()),
     }
 
 
-def _codes(kind: BlockType) -> tuple[str, ...]:
-    """Where the bits of each code lie; with several regions each line names its elements."""
-    if len(kind.regions) == 1:
-        return tuple(code_line(code) for code in kind.regions[0].codes)
-    return tuple(
-        f"{code_line(code)} (elements {region.start} to {region.start + region.size - 1})"
-        for region in kind.regions
-        for code in region.codes
-    )
+def _line(line: Line) -> tuple[Any, ...]:
+    cuts = tuple(map(str, line.cuts))
+    return (line.offset, line.word, line.scalar.name, line.count, cuts)
 
 
 def _text(value: object) -> str:
