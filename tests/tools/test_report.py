@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -296,3 +298,17 @@ def test_the_command_writes_the_page(model: Path, tmp_path: Path) -> None:
     assert (
         command("report", str(tmp_path / "none.gguf"), "-o", str(page), "-o", "x").returncode == 4
     )
+
+
+def test_without_the_extra_it_says_which_to_install(model: Path) -> None:
+    program = """
+import importlib.util, sys
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "vl_convert" else real(name, *more)
+from ggufspec.cli.app import run
+run()
+"""
+    words = [sys.executable, "-c", program, "report", str(model), "-o", f"{model}.html"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "pip install 'ggufspec[report]'" in done.stderr
