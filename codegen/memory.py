@@ -54,7 +54,7 @@ class Keeps(NamedTuple):
     window: Window | None = None
     recurrent: Recurrent | None = None
     latent: bool = False
-    index: Index | None = None
+    indexer: Index | None = None
     shared: str = ""  # a key: how many of the last blocks use the cache of others
     own: int = 0  # how many of the first have their own; 0: all
 
@@ -103,7 +103,7 @@ def _keeps(spec: Spec, source: Source, name: str, entry: dict[str, Any]) -> str:
                 switch = value.get("switch", "")
                 if switch:
                     switch = _key(spec, source, (name, "index", "switch"), switch)
-                given.append(f"index=Index({value['where']!r}, {switch!r})")
+                given.append(f"indexer=Index({value['where']!r}, {switch!r})")
             case "shared":
                 given.append(f"shared={_key(spec, source, (name, part), value)!r}")
             case _:

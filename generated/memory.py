@@ -44,7 +44,7 @@ class Keeps(NamedTuple):
     window: Window | None = None
     recurrent: Recurrent | None = None
     latent: bool = False
-    index: Index | None = None
+    indexer: Index | None = None
     shared: str = ""  # a key: how many of the last blocks use the cache of others
     own: int = 0  # how many of the first have their own; 0: all
 
@@ -191,10 +191,10 @@ KEEPS: dict[str, Keeps] = {
     'bailingmoe3': Keeps(recurrent=Recurrent('heads', 0), latent=True),
     'deepseek2': Keeps(latent=True),
     'mistral4': Keeps(latent=True),
-    'deepseek32': Keeps(latent=True, index=Index('all', '')),
-    'glm-dsa': Keeps(latent=True, index=Index('types', '')),
-    'hy_v4': Keeps(latent=True, index=Index('types', 'attention.indexer.top_k')),
-    'minimax-m3': Keeps(index=Index('dense', '')),
+    'deepseek32': Keeps(latent=True, indexer=Index('all', '')),
+    'glm-dsa': Keeps(latent=True, indexer=Index('types', '')),
+    'hy_v4': Keeps(latent=True, indexer=Index('types', 'attention.indexer.top_k')),
+    'minimax-m3': Keeps(indexer=Index('dense', '')),
     'deepseek4': Keeps(uncounted='keys and values are compressed by other ratios in each block'),
     'dots3note': Keeps(uncounted="compressed rows of two sizes, some in windows, and an indexer's keys"),
     'glm5-next': Keeps(uncounted="an indexer's keys are pooled"),

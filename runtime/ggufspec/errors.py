@@ -42,7 +42,7 @@ def _rebuild(kind: type[GGUFError], message: str, fields: dict[str, object]) -> 
     return kind(message, **fields)  # type: ignore[arg-type]
 
 
-class MissingExtra(ImportError):
+class MissingExtraError(ImportError):
     """A part that was not installed with the package; `extra` is the name of what brings it."""
 
     def __init__(self, message: str, extra: str) -> None:

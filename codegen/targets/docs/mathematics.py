@@ -62,7 +62,7 @@ def _name(text: str, axes: Sequence[str]) -> str:
 
 
 def _affine(const: int, terms: Sequence[tuple[str, int]]) -> str:
-    parts = []
+    parts: list[str] = []
     for axis, factor in terms:
         size = "" if abs(factor) == 1 else f"<mn>{abs(factor)}</mn>"
         sign = f"<mo>{MINUS}</mo>" if factor < 0 else "<mo>+</mo>" if parts else ""

@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
-from ..errors import GGUFError, MissingExtra
+from ..errors import GGUFError, MissingExtraError
 from ..files.urls import UrlError
 from .screen import label
 from .text import printable
@@ -71,7 +71,7 @@ def of_error(error: BaseException) -> CommandError:
             return CommandError("interrupted", INTERRUPTED)
         case UrlError():
             return usage(str(error))
-        case MissingExtra():
+        case MissingExtraError():
             message, _, hint = str(error).partition(": ")
             return CommandError(message, SYSTEM, hint=hint)
         case MemoryError():

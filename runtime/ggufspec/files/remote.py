@@ -29,8 +29,8 @@ class RemoteSource(Source):
     def __init__(self, remote: Remote) -> None:
         """Ask for the first bytes. OSError (RemoteError) for what server and network do.
 
-        UrlError (a ValueError) for a URL that is none, or whose scheme is not allowed; MissingExtra
-        (an ImportError) without httpx.
+        UrlError (a ValueError) for a URL that is none, or whose scheme is not allowed;
+        MissingExtraError (an ImportError) without httpx.
         """
         from .remote_fetch import Beginning
 

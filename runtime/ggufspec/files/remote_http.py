@@ -13,7 +13,7 @@ from functools import cache
 from http.client import responses
 from typing import TYPE_CHECKING
 
-from ..errors import MissingExtra
+from ..errors import MissingExtraError
 from .urls import Remote, UrlError, shown
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Web:
         try:
             import httpx
         except ImportError:
-            raise MissingExtra("reading URLs needs httpx", "remote") from None
+            raise MissingExtraError("reading URLs needs httpx", "remote") from None
         self._remote = remote
         try:
             self._url = httpx.URL(remote.url)

@@ -167,7 +167,7 @@ def _blocks(keys: Keys, rules: Keeps) -> tuple[list[Block], int, int]:
     states = _states(keys, rules.recurrent, heads_kv, used)
     window, windows = _windows(keys, rules.window, states, used)
     lengths = _lengths(keys, heads)
-    indexed = _indexed(keys, rules.index, used)
+    indexed = _indexed(keys, rules.indexer, used)
     own = _own(keys, rules, count)
     latent = rules.latent and _is_latent(keys)
     blocks, most_values = [], 0

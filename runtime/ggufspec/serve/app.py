@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from ..errors import MissingExtra
+from ..errors import MissingExtraError
 from .gate import App, Gate
 from .library import Library, Shared
 from .page import served_page
@@ -24,7 +24,7 @@ _PATIENCE = 2  # seconds that answers have to come to their end once we shall st
 def application(roots: Iterable[Path], token: str, hosts: Iterable[str]) -> App:
     """What to serve: `roots` are folders and files, `hosts` the names and ports of this server.
 
-    MissingExtra without starlette; OSError where the page is not installed.
+    MissingExtraError without starlette; OSError where the page is not installed.
     """
     try:
         from starlette.applications import Starlette
@@ -32,7 +32,7 @@ def application(roots: Iterable[Path], token: str, hosts: Iterable[str]) -> App:
         from starlette.responses import FileResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError:
-        raise MissingExtra("serving files needs starlette and uvicorn", "serve") from None
+        raise MissingExtraError("serving files needs starlette and uvicorn", "serve") from None
 
     library = Library(roots, token)
     html = served_page()
@@ -93,7 +93,7 @@ def run(app: App, server: socket.socket) -> None:
     try:
         import uvicorn
     except ImportError:
-        raise MissingExtra("serving files needs starlette and uvicorn", "serve") from None
+        raise MissingExtraError("serving files needs starlette and uvicorn", "serve") from None
     config = uvicorn.Config(
         app,
         log_level="error",
