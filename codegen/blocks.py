@@ -41,8 +41,22 @@ def load_type(
     source: Source, root: Path, scalars: Mapping[str, Scalar], tables: Mapping[str, Table]
 ) -> BlockType:
     """Read, check and prove one type file; SpecError names what is wrong and where."""
+    _refuse_draft(source)
     check_schema(source, root / "schema" / "type.schema.json")
     return _Reader(source, scalars, tables).read()
+
+
+def _refuse_draft(source: Source) -> None:
+    """SpecError at the first TODO of a file that `ggufspec upstream draft` wrote."""
+    pending: list[tuple[YamlPath, Any]] = [((), source.data)]
+    while pending:
+        path, here = pending.pop()
+        if isinstance(here, str) and here.strip() == "TODO":
+            source.fail(path, "TODO: this type is a draft; write what belongs here")
+        if isinstance(here, Mapping):
+            pending += [((*path, name), value) for name, value in reversed([*here.items()])]
+        elif isinstance(here, list):
+            pending += [((*path, n), here[n]) for n in reversed(range(len(here)))]
 
 
 class _Reader:

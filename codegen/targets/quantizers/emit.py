@@ -29,7 +29,7 @@ def outputs(spec: Spec) -> list[Output]:
     made = quantizers(spec)
     files = ("scalars.yaml", *(kind.file for kind in spec.layouts))
     return [
-        Output("quantizers.py", _python(made), files),
+        Output("quantizers.py", python_module(made), files),
         Output("c/kernels/quantizers.c", _table(spec, made), files),
         *_grids(spec, made),
         Output("c/floor_log2.h", _LOG2_HEADER, ()),
@@ -50,7 +50,7 @@ def _low(kind: BlockType) -> str:
 # ---- Python
 
 
-def _python(made: list[Quantizer]) -> str:
+def python_module(made: list[Quantizer]) -> str:
     names = sorted({_class(r) for q in made for r in q.recipes.values()} | {"Quantizer"})
     lines = ['"""How float32 rows become blocks: strategies and their constants."""', ""]
     lines += ["from ggufspec.quantizers.constants import (", *(f"    {n}," for n in names), ")", ""]
