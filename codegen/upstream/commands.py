@@ -65,12 +65,21 @@ SpecDir = Annotated[
 ]
 
 
+def _examples(*lines: str) -> str:
+    return "\n\n".join(["Examples:", *(f"ggufspec upstream {line}" for line in lines)])
+
+
 @app.callback()
 def _group() -> None:
     """Follow ggml: what changed there, drafts of new types, proofs of the bits."""
 
 
-@app.command("check", epilog="Examples: ggufspec upstream check --ggml ~/llama.cpp --gguf-py")
+@app.command(
+    "check",
+    epilog=_examples(
+        "check --ggml ~/llama.cpp --gguf-py", "check --library libggml-base.so --json"
+    ),
+)
 def check(
     ggml: Ggml = None,
     gguf_py: Annotated[
@@ -100,7 +109,9 @@ def check(
         raise typer.Exit(INVALID)
 
 
-@app.command("draft", epilog="Example: ggufspec upstream draft Q2_0 --ggml ~/llama.cpp --library .")
+@app.command(
+    "draft", epilog=_examples("draft Q2_0 --ggml ~/llama.cpp --library . -o spec/types/q2_0.yaml")
+)
 def draft(
     name: Annotated[str, typer.Argument(metavar="TYPE", help="A type of the source, say Q2_0.")],
     ggml: Ggml = None,
@@ -138,7 +149,7 @@ def draft(
         _show_draft(made, output)
 
 
-@app.command("verify", epilog="Example: ggufspec upstream verify Q4_K Q6_K --library libggml.so")
+@app.command("verify", epilog=_examples("verify Q4_K Q6_K --library libggml-base.so"))
 def verify(
     names: Annotated[list[str], typer.Argument(metavar="TYPE...", help="Types of the spec.")],
     library: BuiltLibrary = None,
