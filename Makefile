@@ -36,16 +36,25 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install -q -e .
+# Without build isolation all builds, the tests' wheel too, share one folder and compile a file once.
+$(VENV)/.build: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install -q scikit-build-core cmake ninja
 	@touch $@
 
-# Programs and libraries follow pyproject.toml; the compiled part follows its sources. Without
-# build isolation all builds, the tests' wheel too, share one folder and compile a file once.
-$(VENV)/.tools: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install -q scikit-build-core cmake ninja
+$(VENV)/.installed: $(BUILD_INPUTS) | $(VENV)/.build
+	@echo "installing the package; compiling its kernels takes some minutes, once"
+	$(BIN)/python -m pip install -q --no-build-isolation -e .
+	@touch $@
+
+# Programs and libraries follow pyproject.toml; the compiled part follows its sources.
+$(VENV)/.tools: pyproject.toml | $(VENV)/.build
+	@echo "installing what the tests need; compiling kernels takes some minutes, once"
 	$(BIN)/python -m pip install -q --no-build-isolation -e '.[test]'
-	@touch $@ $(VENV)/.developed $(VENV)/.installed
+	@touch $@ $(VENV)/.developed $(VENV)/.installed $(VENV)/.site
+
+$(VENV)/.site: pyproject.toml | $(VENV)/.installed
+	$(BIN)/python -m pip install -q --no-build-isolation -e '.[codegen,docs]'
+	@touch $@
 
 $(VENV)/.developed: $(BUILD_INPUTS) | $(VENV)/.tools
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
@@ -102,7 +111,7 @@ pages: ## generated/pages/ from runtime/web and generated/typescript; needs node
 vectors: develop ## write spec/conformance/ anew
 	PYTHONPATH=tests $(BIN)/python -m vectors
 
-docs: $(VENV)/.tools ## the reference site, in build/site; a link that leads nowhere is an error
+docs: $(VENV)/.site ## the reference site, in build/site; a link that leads nowhere is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 realfiles: $(VENV)/.tools ## fetch the real model files that the tests read (500 MB)

@@ -8,7 +8,8 @@ class GGUFError(ValueError):
 
     `code` is the id of the violated rule (`GG0101`), `offset` the byte of the
     file it was seen at (None where no single byte is to blame), `path` the place
-    in the container description (`tensor[3].offset`), `hint` what helps.
+    in the container description (`tensor[3].offset`), `hint` what helps. `file` is the one of a
+    set that shows it, "" where there is only one.
     """
 
     def __init__(
@@ -19,6 +20,7 @@ class GGUFError(ValueError):
         offset: int | None = None,
         path: str = "",
         hint: str = "",
+        file: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -26,6 +28,7 @@ class GGUFError(ValueError):
         self.offset = offset
         self.path = path
         self.hint = hint
+        self.file = file
 
     def __str__(self) -> str:
         place = f" at byte {self.offset}" if self.offset is not None else ""
@@ -34,7 +37,7 @@ class GGUFError(ValueError):
         return f"{self.code}{place}{within}: {self.message}{hint}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = {"code": self.code, "offset": self.offset, "path": self.path, "hint": self.hint}
+        fields = {name: getattr(self, name) for name in ("code", "offset", "path", "hint", "file")}
         return _rebuild, (type(self), self.message, fields)
 
 

@@ -180,3 +180,30 @@ def test_importance_matrix(run: Run, pair: tuple[Path, Path], tmp_path: Path) ->
     assert tensor["a"]["weighted_rmse"] == pytest.approx(expected, rel=1e-12)
     assert tensor["b"]["weighted_rmse"] == "NaN"
     assert "weighted RMSE" in run("compare", *pair, "--imatrix", matrix).out
+
+
+@pytest.mark.parametrize(
+    ("counts", "rows"),
+    [
+        ([0, 1, 50_000, 0, 50_000, 1, 1, 0], [(1, 2), (2, 3), (3, 4), (4, 5), (5, 7)]),
+        ([1, 0, 0, 100_000, 0, 0], [(0, 3), (3, 4)]),
+        ([0, 3, 4, 0], [(1, 2), (2, 3)]),
+        ([0, 0], []),
+    ],
+)
+def test_bins_with_hardly_any_blocks_share_a_row(
+    counts: list[int], rows: list[tuple[int, int]]
+) -> None:
+    from ggufspec.cli.histogram import _rows
+
+    found = _rows(counts, sum(counts) * 0.0001)
+    assert found == rows
+    assert sum(sum(counts[start:stop]) for start, stop in found) == sum(counts)
+
+
+def test_no_empty_line_comes_first(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "a.gguf"
+    ggufspec.write(path, {}, {"blk.0.ffn_up.weight": np.ones((4, 64), np.float32)})
+    for by in ("role", "layer,type", "tensor,role"):
+        out = run("compare", path, path, "--by", by).out
+        assert out.splitlines()[0].strip()

@@ -97,3 +97,34 @@ def test_broken_files(run: Run, tmp_path: Path) -> None:
     assert result.code == 1
     assert str(bad) in result.err
     assert run("diff", good, tmp_path).code == 4
+
+
+def test_many_keys_are_told_in_few_lines(run: Run, tmp_path: Path) -> None:
+    """Also where each has many lines of its own; JSON has all."""
+    text = "\n".join(f"line {number}" for number in range(20))
+    for name, count in (("few", 250), ("many", 700)):
+        mine = {f"{name}.a.{n}": text + "a" * n for n in range(count)}
+        theirs = {f"{name}.b.{n}": ggufspec.Value("UINT32", n) for n in range(count)}
+        changed = {key: value + "!" for key, value in mine.items()}
+        a = written(tmp_path / "a.gguf", mine, {"x": ONES})
+        for other in (theirs, changed):
+            b = written(tmp_path / "b.gguf", other, {"x": ONES})
+            done = run("diff", a, b)
+            total = count if other is changed else 2 * count
+            assert done.out.startswith(f"{total:,} keys: ")
+            if total > 500:
+                assert f"... and {total - 500:,} more; --json has all" in done.out
+            assert len(done.out.splitlines()) < 10_000
+            assert len(run("diff", a, b, "--json").json["metadata"]) == total
+
+
+def test_no_empty_line_comes_first(run: Run, tmp_path: Path) -> None:
+    a = written(tmp_path / "a.gguf", {"a.b": "c", "a.c": "d"}, {"x": ONES})
+    for keys, tensors in (
+        ({"a.c": "d", "a.b": "c"}, {"x": ONES}),
+        ({"a.b": "c", "a.c": "d"}, {"x": ONES + 1}),
+        ({"a.b": "c", "a.c": "d"}, {"y": ONES}),
+        ({"a.b": "c"}, {"x": ONES}),
+    ):
+        b = written(tmp_path / "b.gguf", keys, tensors)
+        assert run("diff", a, b).out.splitlines()[0].strip()

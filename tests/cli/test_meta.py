@@ -161,7 +161,7 @@ def test_export_of_some_keys(run: Run, model: Path) -> None:
 def test_documents_that_cannot_be_used(run: Run, model: Path, tmp_path: Path) -> None:
     document = tmp_path / "m.json"
     before = model.read_bytes()
-    for data, code in ((b"{", 1), (b"\xff", 2), (b"[]", 1)):
+    for data, code in ((b"{", 1), (b"\xff", 1), (b"[]", 1)):
         document.write_bytes(data)
         result = run("meta", "apply", model, document)
         assert result.code == code
@@ -179,7 +179,7 @@ def test_dry_run(run: Run, model: Path) -> None:
         (["general.name=" + "x" * 999, "--in-place"], "(not in place: the new header has "),
         (["general.name=", "--in-place"], "would be changed in place"),
         (["general.name=a name"], "nothing changes; nothing would be written\n"),
-        (["general.name=b", "-o", "none/x.gguf"], "none/x.gguf of "),
+        (["general.name=b", "-o", model.with_name("x.gguf")], "x.gguf of "),
     ):
         result = run("meta", "set", model, *arguments, "--dry-run")
         assert result.code == 0, result.err

@@ -138,7 +138,8 @@ def test_every_type_has_its_own_files(files: dict[str, str]) -> None:
 
 def test_two_targets_of_one_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     twice = {name: lambda _: [Output("a.py", '"""A."""\n', ())] for name in ("one", "two")}
-    monkeypatch.setattr(generate, "TARGETS", twice)
+    for known in ("TARGETS", "COPIES"):
+        monkeypatch.setattr(generate, known, twice)
     small_tree(tmp_path, {})
     with pytest.raises(ValueError, match=r"two targets make a\.py"):
         generate.make_all(tmp_path)

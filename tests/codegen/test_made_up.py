@@ -23,7 +23,7 @@ import pytest
 
 from ggufspec.codegen import generate
 from ggufspec.codegen.spec import Spec, load_spec
-from support import interpreter
+from support import interpreter, walkthrough
 from support.layouts import random_layout
 from support.project import ROOT
 from support.samples import first_difference
@@ -32,6 +32,7 @@ from support.specs import MADE_UP, checkout, run_in
 TYPES = {path.name: path.read_text(encoding="utf-8") for path in (MADE_UP / "types").iterdir()}
 SEEDS = range(*map(int, os.environ.get("GGUFSPEC_LAYOUTS", "0:16").split(":")))
 TYPES |= {f"random_{n}.yaml": random_layout(Random(n), f"RANDOM_{n}") for n in SEEDS}
+TYPES["t3_0.yaml"] = walkthrough.t3_0()
 NAMES = sorted(name.removesuffix(".yaml").upper() for name in TYPES)
 
 ROWS, BLOCKS = 2, 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,20 +23,40 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_python_runs(path: Path, tmp_path: Path) -> None:
-    subprocess.run(
-        [sys.executable, "-m", "ggufspec", "sample", "model.gguf"],
-        cwd=tmp_path, check=True, capture_output=True,
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files that the pages' programs open."""
+    folder = tmp_path_factory.mktemp("models")
+    ours(folder, "sample", "model.gguf")
+    for name in ("a.gguf", "b.gguf", "f16.gguf", "model-F16.gguf", "q4_k_m.gguf"):
+        shutil.copy(folder / "model.gguf", folder / name)
+    (folder / "parts").mkdir()
+    return folder
+
+
+def ours(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "ggufspec", *arguments]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+
+def programs() -> list[tuple[str, str]]:
+    """Every program of a page, but for T3_0 (test_walkthrough runs it) and those of servers."""
+    return [
+        (path.stem, program)
+        for path in PAGES
+        for program in blocks(path, "python")
+        if "T3_0" not in program and "https://" not in program
+    ]
+
+
+@pytest.mark.parametrize(("page", "program"), programs(), ids=lambda text: text[:20].split("\n")[0])
+def test_python_runs(page: str, program: str, models: Path, tmp_path: Path) -> None:
+    shutil.copytree(models, tmp_path / page)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path / page, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
-    for program in blocks(path, "python"):
-        if "T3_0" in program:
-            continue  # test_walkthrough adds that type first
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def commands(path: Path) -> list[list[str]]:

@@ -95,6 +95,7 @@ def test_alignment_moves_the_data(sample: strategies.Sample, way: str, alignment
         assert without(after, key) == without(before, key)
         with ggufspec.open(path, profile="strict" if sample.suits_ggml else "lenient") as file:
             assert file.alignment == alignment
+            decided = len(file.fitting) == 1
             offset = 0
             for tensor in file.tensors.values():
                 assert tensor.offset == offset
@@ -104,7 +105,9 @@ def test_alignment_moves_the_data(sample: strategies.Sample, way: str, alignment
             edited(path, way, general_alignment=Value("UINT32", sample.alignment))
         else:
             edited(path, way, general_alignment=None)
-        assert path.read_bytes() == sample.data
+        # Where a size is disputed, padding may be data: it stays.
+        back = path.read_bytes()
+        assert back == sample.data or (not decided and back.startswith(sample.data))
 
 
 def padded_model(form: Form, *pairs: bytes, tail: bytes = b"", kinds: tuple[int, ...]) -> bytes:

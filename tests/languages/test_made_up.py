@@ -1,8 +1,9 @@
 """Types that nobody has reach every language by one regenerate, and their vectors pass.
 
 The spec is copied; block types, among them some that are ggml's by their id, and two value types
-are added to the copy; every package is generated from it; the hand-written programs are built on
-those packages. No code is edited. The vectors are made from the same copy, by the interpreter.
+are added to the copy, T3_0 and Q2_0 as the tutorial writes them; every package is generated from
+it; the hand-written programs are built on those packages. No code is edited. The vectors are made
+from the same copy, by the interpreter.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from languages.questions import of_vectors
 from languages.runner import ask, report
 from languages.session import program_of, skipped
 from languages.toolchains import LANGUAGES
+from support import walkthrough
 from support.project import ROOT, SPEC
 from support.specs import MADE_UP
 from vectors.make import make, write
@@ -48,6 +50,8 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (root / "spec/types" / path.name).write_text(text, encoding="utf-8")
     for path in (MADE_UP / "tables").iterdir():
         shutil.copy(path, root / "spec/tables")
+    for name, text in (("t3_0", walkthrough.t3_0()), ("q2_0", walkthrough.q2_0())):
+        (root / f"spec/types/{name}.yaml").write_text(text, encoding="utf-8")
     values = root / "spec/container/values.yaml"
     values.write_text(values.read_text(encoding="utf-8") + VALUES, encoding="utf-8")
     generate.write(root / "generated", generate.make_all(root))

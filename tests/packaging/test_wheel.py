@@ -55,8 +55,8 @@ def test_licence_and_types_are_inside(wheel: Path) -> None:
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in inside)
 
 
-OF_THE_EXTRA = ("ggufspec.validation.templates.", "ggufspec.pages.")
-"""Modules that need the extras `templates` and `report`; their packages do without them."""
+OF_THE_EXTRA = ("ggufspec.validation.templates.", "ggufspec.pages.", "ggufspec.serve.")
+"""Modules that need the extras `templates`, `report` and `serve`; their packages do without."""
 
 
 def test_works_without_the_generator_dependencies(installed: Run) -> None:

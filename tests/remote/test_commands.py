@@ -7,8 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import ggufspec
 from support import models
 from support.command import command
 from support.fileserver import Exchange, serving
@@ -119,3 +121,42 @@ def test_httpx_is_not_loaded_for_files(llama: Path) -> None:
         "assert not {'httpx', 'starlette', 'ggufspec.files.remote_http'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program, str(llama)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://127.0.0.1:84301/m.gguf", 2),
+        ("http://192.0.2.1/m.gguf", 2),
+        ("https:///m.gguf", 2),
+        ("http://127.0.0.1:9/m.gguf", 4),
+    ],
+)
+@pytest.mark.parametrize("name", ["info", "validate", "hash"])
+def test_errors_name_the_address_once(name: str, url: str, code: int) -> None:
+    done = command(name, url, *["--header"] * (name == "hash"))
+    assert done.returncode == code
+    first = done.stderr.splitlines()[0]
+    assert first.startswith(f"error: {url}: ")
+    assert first.count(url.rpartition("/")[0]) == 1
+    assert ".." not in first.replace("...", "")
+
+
+def test_a_later_file_of_a_set_by_its_url(tmp_path: Path) -> None:
+    """It has no keys of the model, and nothing is said of paths and bytes."""
+    path = tmp_path / "m-00002-of-00002.gguf"
+    split = {
+        "split.no": ggufspec.Value("UINT16", 1),
+        "split.count": ggufspec.Value("UINT16", 2),
+        "split.tensors.count": ggufspec.Value("INT32", 1),
+    }
+    block = ggufspec.quantize(np.ones(32, np.float32), "Q4_0")
+    ggufspec.write(path, split, {"t": ggufspec.TensorData(block, "Q4_0", (32,))})
+    with serving(path.read_bytes()) as site:
+        for profile in ("strict", "spec"):
+            done = command("validate", site.url, "--profile", profile, "--json")
+            found = {f["rule"]: f for f in json.loads(done.stdout)["files"][0]["findings"]}
+            assert "GG0811" in found
+            assert not {"GG0701", "GG0702"} & set(found)
+            assert "bytes" not in found["GG0811"]["hint"]
+            assert "download all files" in found["GG0811"]["hint"]

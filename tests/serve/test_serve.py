@@ -8,8 +8,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -18,6 +20,7 @@ import httpx
 import pytest
 
 import ggufspec
+from ggufspec.serve.patience import PATIENCE
 from support import models
 from support.command import command
 
@@ -80,6 +83,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     (folder / "out.gguf").symlink_to(top / "outside.gguf")
     (folder / "in.gguf").symlink_to("below/a b#?%2e.gguf")
     (folder / "text.gguf").symlink_to("/etc/passwd")
+    (folder / "other.gguf").symlink_to("secret.txt")
     (folder / "loop.gguf").symlink_to("loop.gguf")
     (folder / "dir.gguf").mkdir()
     (folder / "way").symlink_to(top)
@@ -294,6 +298,106 @@ def test_many_at_once(served: Served) -> None:
         assert all(pool.map(part, range(400)))
 
 
+def unfinished(served: Served, request: bytes) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", served.port), timeout=30)
+    connection.sendall(request.replace(b"HOST", b"127.0.0.1:%d" % served.port))
+    return connection
+
+
+UNFINISHED = {
+    "nothing": b"",
+    "half a head": b"GET / HTTP/1.1\r\n",
+    "a body that does not come": b"POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 9\r\n\r\n",
+    "the next head": b"GET / HTTP/1.1\r\nHost: HOST\r\n\r\nGET / HTTP/1.1\r\n",
+}
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+def test_unfinished_requests_lock_nobody_out(served: Served, name: str) -> None:
+    """Far more of them than connections are allowed, by somebody without the token."""
+    others = [unfinished(served, UNFINISHED[name]) for _ in range(100)]
+    try:
+        for _ in range(5):
+            assert served.get("").status_code == 200
+    finally:
+        for connection in others:
+            connection.close()
+
+
+def test_unfinished_requests_come_to_an_end(served: Served) -> None:
+    """Also those that bring a byte now and then."""
+    others = [unfinished(served, request) for request in UNFINISHED.values()]
+    drip = unfinished(served, b"GET /")
+    with suppress(OSError):
+        for _ in range(40):
+            time.sleep(0.5)
+            drip.sendall(b"x")
+    for connection in (*others, drip):
+        with connection, suppress(ConnectionResetError):
+            while connection.recv(1 << 16):
+                pass
+
+
+def test_a_long_answer_is_no_unfinished_request(served: Served) -> None:
+    path = served.folder / "long.gguf"
+    with path.open("wb") as file:
+        file.truncate(60_000_000)
+    try:
+        url = served.url + served.url_of("long.gguf")
+        with httpx.Client(trust_env=False, timeout=60) as client, client.stream("GET", url) as got:
+            pieces = got.iter_raw()
+            count = len(next(pieces))
+            time.sleep(PATIENCE + 1)
+            others = [unfinished(served, b"G") for _ in range(100)]
+            assert count + sum(map(len, pieces)) == 60_000_000
+            for connection in others:
+                connection.close()
+    finally:
+        path.unlink()
+
+
+@pytest.mark.parametrize("asked", [{}, {"Range": "bytes=10-49999999"}], ids=["whole", "range"])
+@pytest.mark.parametrize("left", [0, 1000, 1 << 16, 1 << 20])
+def test_a_file_that_shrinks_while_it_is_sent(
+    tmp_path: Path, asked: dict[str, str], left: int
+) -> None:
+    path = tmp_path / "cut.gguf"
+    with path.open("wb") as file:
+        file.truncate(50_000_000)
+    process = start(tmp_path)
+    assert process.stdout is not None
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        with httpx.Client(trust_env=False, timeout=30) as client:
+            url += client.get(url + "api/files").json()[0]["url"]
+            with client.stream("GET", url, headers=asked) as answer:
+                pieces = answer.iter_raw(1000)
+                next(pieces)
+                os.truncate(path, left)
+                with pytest.raises(httpx.RemoteProtocolError):
+                    for _ in pieces:
+                        pass
+            assert client.get(url).content == path.read_bytes()
+    finally:
+        code, err = stop(process)
+    assert code == 0
+    assert err == "error: cut.gguf became shorter while it was sent\n"
+
+
+def test_a_file_that_grows_while_it_is_sent(served: Served) -> None:
+    path = served.folder / "grows.gguf"
+    path.write_bytes(bytes(30_000_000))
+    try:
+        url = served.url + served.url_of("grows.gguf")
+        with httpx.Client(trust_env=False, timeout=30) as client, client.stream("GET", url) as got:
+            pieces = got.iter_raw(1000)
+            count = len(next(pieces))
+            os.truncate(path, 31_000_000)
+            assert count + sum(map(len, pieces)) == 30_000_000
+    finally:
+        path.unlink()
+
+
 def test_our_reader_reads_through_it(served: Served) -> None:
     url = served.url + served.url_of("llama.gguf")
     with ggufspec.open(url) as there, ggufspec.open(served.folder / "llama.gguf") as here:
@@ -340,6 +444,8 @@ def test_what_cannot_be_served(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        done = command("serve", tmp_path, "--port", str(taken.getsockname()[1]))
+        port = taken.getsockname()[1]
+        done = command("serve", tmp_path, "--port", str(port))
         assert done.returncode == 4
-        assert "in use" in done.stderr
+        assert f"127.0.0.1:{port} is in use" in done.stderr
+        assert "hint: without --port" in done.stderr

@@ -74,6 +74,8 @@ def copied(folder: Path) -> Path:
     """A copy of the page's sources with their tools; the folder to run npm's programs in."""
     for name in _COPIED:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("node_modules"))
+    library = "generated/typescript/package.json"
+    shutil.copy(ROOT / library, folder / library)
     (folder / "runtime/web/node_modules").symlink_to(modules())
     return folder / "runtime/web"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -345,6 +346,14 @@ def test_every_byte_of_the_data_counts(model: Path, manifest: Path) -> None:
     assert verified(model, manifest)[0] == 1
 
 
+def _without_hashes(made: Any) -> None:
+    made["algorithms"] = ["uuid"]
+    for tensor in made["tensors"]:
+        tensor["hashes"] = {}
+    for name in ("files", "metadata", "data"):
+        made.pop(name)
+
+
 DAMAGES: dict[str, Callable[[Any], Any]] = {
     "no format": lambda made: made.pop("format"),
     "another version": lambda made: made.update(version=2),
@@ -366,6 +375,20 @@ DAMAGES: dict[str, Callable[[Any], Any]] = {
     "nothing in it": lambda made: [made.pop(k) for k in ("files", "metadata", "data", "tensors")],
     "header hash gone": lambda made: made["files"][0]["header"]["hashes"].update(sha256="0" * 63),
     "data without size": lambda made: made["data"].pop("size"),
+    "version a bool": lambda made: made.update(version=True),
+    "version a float": lambda made: made.update(version=1.0),
+    "algorithms empty": lambda made: made.update(algorithms=[]),
+    "algorithm twice": lambda made: made["algorithms"].append("uuid"),
+    "no hashes at all": _without_hashes,
+    "tensors empty": lambda made: made.update(tensors=[]),
+    "data empty": lambda made: made.update(data={}),
+    "data hashes empty": lambda made: made["data"].update(hashes={}),
+    "metadata empty": lambda made: made["metadata"].update(hashes={}),
+    "header empty": lambda made: made["files"][0]["header"].update(hashes={}),
+    "header without size": lambda made: made["files"][0]["header"].pop("size"),
+    "file hashes empty": lambda made: made["files"][0].update(hashes={}),
+    "left out without a hash of all": lambda made: made["data"].pop("all"),
+    "size huge": lambda made: made["tensors"][0].update(bytes=10**900),
 }
 
 
@@ -375,6 +398,136 @@ def test_damaged_manifests(damage: str, manifest: Path) -> None:
     DAMAGES[damage](made)
     with pytest.raises(ManifestError):
         read_manifest(json.dumps(made).encode())
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ("no hashes at all", "it holds no hashes"),
+        ("algorithms empty", "it holds no hashes"),
+        ("data hashes empty", "at data.hashes: it holds no hashes"),
+        ("size huge", ": 10{39} is no number of bytes"),
+        ("version a bool", "of version true; this program knows 1"),
+    ],
+)
+def test_damages_are_told_in_plain_words(damage: str, words: str, manifest: Path) -> None:
+    made = json.loads(manifest.read_text())
+    DAMAGES[damage](made)
+    with pytest.raises(ManifestError, match=words):
+        read_manifest(json.dumps(made).encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "a number has 5,000 digits"),
+        (b'{"format": "\xff"}', "it is not UTF-8"),
+        (b'{"a":\n x}', "it is no JSON from line 2, character 2 on"),
+        (b'{"tensors": 1, "tensors": 2}', "an object has the member 'tensors' twice"),
+    ],
+    ids=["deep", "digits", "bytes", "syntax", "twice"],
+)
+def test_what_is_no_json_is_told_in_plain_words(text: bytes, words: str) -> None:
+    with pytest.raises(ManifestError, match=words):
+        read_manifest(text)
+
+
+def test_sizes_and_what_is_left_out_are_checked(tmp_path: Path) -> None:
+    """They cover what no hash does: which hash of all data it is, and the end of a file."""
+    path = tmp_path / "a.gguf"
+    tensors = {
+        name: np.ones(4, np.float32) for name in ("w", "x.attention.bias", "y.attention.bias")
+    }
+    ggufspec.write(path, {"general.name": "a"}, tensors)
+    manifest = tmp_path / "m.json"
+    original = json.loads(command("hash", path, "--json").stdout)
+    assert original["data"]["left_out"] == ["x.attention.bias", "y.attention.bias"]
+    for change, found in (
+        (lambda made: made.update(more=1), []),
+        (lambda made: made["files"][0].update(size=5), [("file", "a.gguf", "differs")]),
+        (lambda made: made["data"].update(size=7), [("data", "", "differs")]),
+        (lambda made: made["data"].update(left_out=["w"]), [("data", "", "differs")]),
+        (lambda made: made["data"]["all"].update(sha256="0" * 64), [("data", "", "differs")]),
+    ):
+        made = json.loads(json.dumps(original))
+        change(made)
+        manifest.write_text(json.dumps(made))
+        assert verified(path, manifest) == (int(bool(found)), found)
+    made["files"][0]["size"] = 5
+    manifest.write_text(json.dumps(made))
+    assert verified(path, manifest, "--data") == (1, [("data", "", "differs")])
+
+
+def test_what_a_manifest_is_asked_for_it_has_to_hold(model: Path, tmp_path: Path) -> None:
+    manifest = tmp_path / "m.json"
+    manifest.write_text(command("hash", model, "--no-tensors", "--json").stdout)
+    assert verified(model, manifest, "--data") == (0, [])
+    for option in ("--header", "--file"):
+        done = command("hash", model, "--verify", manifest, option)
+        assert done.returncode == 2
+        assert "holds no hashes of what is to be checked" in done.stderr
+
+
+def test_types_of_a_manifest_cannot_move_the_cursor(model: Path, manifest: Path) -> None:
+    made = json.loads(manifest.read_text())
+    made["tensors"][0]["type"] = "\x1b[2J" + "x" * 10_000
+    manifest.write_text(json.dumps(made))
+    done = command("hash", model, "--verify", manifest)
+    assert done.returncode == 1
+    assert "\x1b" not in done.stdout
+    assert len(done.stdout) < 2000
+
+
+@pytest.mark.parametrize("how", ["written to", "replaced", "gone"])
+def test_a_file_that_changes_meanwhile(how: str, model: Path) -> None:
+    data = model.read_bytes()
+
+    def advance(_: int) -> None:
+        if how == "written to":
+            os.utime(model, ns=(1, 1))
+        elif how == "replaced":
+            model.with_name("new").write_bytes(data)
+            model.with_name("new").replace(model)
+        else:
+            model.unlink(missing_ok=True)
+
+    with ggufspec.open(model) as file:
+        with pytest.raises(ConversionError, match="has changed since it was read") as caught:
+            hashing.hash_model(file, advance=advance)
+        assert (caught.value.kind, caught.value.file) == ("system", str(model))
+    if how == "gone":
+        return
+    with ggufspec.open(model) as file:  # between opening and hashing
+        os.utime(model, ns=(2, 2))
+        with pytest.raises(ConversionError, match="has changed since it was read"):
+            hashing.hash_model(file)
+
+
+def test_a_manifest_of_a_file_that_changes_is_not_written(model: Path, tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from pathlib import Path; import ggufspec.jobs.hashing.compute as c\n"
+        "real = c._hashes\n"
+        "def late(file, *rest):\n"
+        "    os.utime(file.paths[0], ns=(1, 1)); return real(file, *rest)\n"
+        "c._hashes = late\n"
+        "from ggufspec.cli import main; main()"
+    )
+    path = tmp_path / "m.json"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "hash", str(model), "--manifest", str(path)],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert f"{model}: the file has changed since it was read" in done.stderr
+    assert not path.exists()
+
+
+def test_what_was_hashed_is_told(model: Path, tmp_path: Path) -> None:
+    done = command("hash", model, "--no-tensors", "--manifest", tmp_path / "m.json")
+    assert done.stdout == (
+        f"{tmp_path / 'm.json'}: sha256 of 3 keys, the data, the header, the file\n"
+    )
 
 
 _JSON = st.recursive(

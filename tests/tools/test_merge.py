@@ -182,6 +182,18 @@ def test_a_set_of_one_has_to_be_one(tmp_path: Path) -> None:
         assert caught.value.code == rule
 
 
+def test_the_file_that_shows_it_is_named(tmp_path: Path) -> None:
+    """Not the one that was opened; and a set of one is named, too."""
+    paths = write_set(tmp_path, file2={"keys": {"split.no": Value("UINT16", 1)}})
+    done = command("merge", paths[0], tmp_path / "out.gguf", "--json")
+    assert json.loads(done.stdout)["error"]["file"] == str(paths[2])
+    one = tmp_path / "m-00001-of-00001.gguf"
+    ggufspec.write(one, models.split_keys(1, 1, 1), {"a": np.ones(1, np.float32)})
+    done = command("merge", one, tmp_path / "out.gguf")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {one}: split.no")
+
+
 def test_what_llama_gguf_split_leaves_is_taken_out(tmp_path: Path) -> None:
     """Its merge sets the count to 0 and keeps the other two keys."""
     path = tmp_path / "m.gguf"

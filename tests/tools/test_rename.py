@@ -30,6 +30,7 @@ from ggufspec.jobs.names import (
     size_label,
     standard_name,
 )
+from ggufspec.jobs.sets import split
 from support import kills, models, realfiles
 from support.command import command
 
@@ -300,6 +301,8 @@ def test_real_models() -> None:
         ("..", "neither letters nor digits"),
         ("x" * 300, "at most 255"),
         ("\u00e9" * 130, "at most 255"),
+        ("CON.1", "takes CON for a device"),
+        ("lpt1.x", "takes lpt1 for a device"),
     ],
 )
 def test_names_that_no_file_should_have(text: str, words: str, tmp_path: Path) -> None:
@@ -307,6 +310,52 @@ def test_names_that_no_file_should_have(text: str, words: str, tmp_path: Path) -
     write_model(path, general__basename=text)
     with ggufspec.open(path) as file, pytest.raises(ConversionError, match=words):
         name_of_model(file)
+
+
+def test_a_name_may_be_as_long_as_any(tmp_path: Path) -> None:
+    """255 bytes with all that stands behind it, also the number in a set."""
+    path = tmp_path / "a.gguf"
+    rest = len("-4.2K-Q4_0.gguf")
+    write_model(path, general__basename="x" * (255 - rest))
+    assert len(named(path)[0]) == 255
+    assert command("rename", path).returncode == 0
+    (path,) = tmp_path.iterdir()
+    assert len(path.name) == 255
+    first, *_ = split(path, tmp_path / "set", max_tensors=1).paths
+    with ggufspec.open(first) as file:
+        assert len(file.paths) > 1
+        with pytest.raises(ConversionError, match="would have 270 bytes of at most 255"):
+            name_of_model(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "words"),
+    [
+        ('a<b>c:d"e|f?g*h', "a-b-c-d-e-f-g-h", "not all systems"),
+        ("a/b\\c", "a-b-c", "not all systems"),
+        ("-rf", "rf", "would begin with '-'"),
+        ("--", None, ""),
+        (".hidden", "hidden", "would begin with '.'"),
+        ("*x", "x", "would begin with '-'"),
+        ("CON", "CON", ""),
+        ("a b", "a-b", ""),
+    ],
+)
+def test_names_that_other_systems_or_commands_take_for_something_else(
+    text: str, expected: str | None, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.gguf"
+    write_model(path, general__basename=text)
+    if expected is None:
+        with ggufspec.open(path) as file, pytest.raises(ConversionError):
+            name_of_model(file)
+        return
+    name, notes = named(path)
+    assert name == f"{expected}-4.2K-Q4_0.gguf"
+    assert words in notes
+    assert ("hyphens" in notes or "begin with" in notes) == bool(words)
+    write_model(path)
+    assert named(path, base_name=text)[0] == name
 
 
 def test_values_of_another_type_are_left_out(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,8 @@ from gguf import GGUFReader
 
 import ggufspec
 from ggufspec import GGUFError, TensorData, Value
+from ggufspec.jobs.convert import Options, Output, carry_out_all, make_plan
+from ggufspec.jobs.endian import convert_endian
 from ggufspec.jobs.errors import ConversionError
 from ggufspec.jobs.sets import carry, carry_out, merge, plan_split, split
 from support import crafted, models, oracle, realfiles
@@ -465,6 +468,46 @@ def test_raw_bytes_of_types_that_nobody_knows(tmp_path: Path) -> None:
     assert (tmp_path / "back.gguf").read_bytes() == path.read_bytes()
 
 
+@pytest.mark.parametrize("job", ["split", "meta"])
+def test_a_source_that_is_cut_is_named(job: str, tmp_path: Path) -> None:
+    """Not the output, which is what was written when it happened."""
+    path = tmp_path / "m.gguf"
+    ggufspec.write(path, {}, {f"t{n}": np.full(5000, n, np.float32) for n in range(4)})
+    script = (
+        "import os; from ggufspec.edits import beside, transfer\n"
+        "from ggufspec.jobs.sets import carry\n"
+        "def cut(source, *rest):\n"
+        f"    os.truncate({str(path)!r}, 9000); return transfer.transfer(source, *rest)\n"
+        "carry.transfer = beside.transfer = cut"
+    )
+    arguments = ("split", path, tmp_path / "out")
+    if job == "meta":
+        arguments = ("meta", "set", path, "a.b=STRING:x", "-o", tmp_path / "out.gguf")
+    done = limited(*arguments, limit=resource.RLIMIT_NOFILE, most=200, script=script)
+    assert done.returncode == 4
+    assert f"error: {path}: the file has changed since it was read" in done.stderr
+    assert [made.name for made in tmp_path.iterdir()] == ["m.gguf"]
+
+
+@pytest.mark.parametrize("job", ["split", "convert-endian", "hash", "rename"])
+def test_what_was_done_is_told_where_standard_output_is_full(
+    job: str, model: Path, tmp_path: Path
+) -> None:
+    arguments, words = {
+        "split": ((model, tmp_path / "out", "--max-tensors", "8"), "and 2 more are written"),
+        "convert-endian": ((model, tmp_path / "big.gguf"), "big.gguf is written"),
+        "hash": ((model, "--manifest", tmp_path / "m.json"), "m.json is written"),
+        "rename": ((model,), "it has the new name"),
+    }[job]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ggufspec", job, *map(str, arguments), "--json"],
+            stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert done.returncode == 4
+    assert words in done.stderr
+
+
 def test_what_is_no_file(tmp_path: Path, model: Path) -> None:
     with ggufspec.open(model.read_bytes()) as f, pytest.raises(ConversionError, match="buffer"):
         plan_split(f, tmp_path / "out")
@@ -493,14 +536,179 @@ def test_a_tensor_of_unknown_type_takes_no_bytes_of_another(tmp_path: Path) -> N
         assert [tensor.data.tobytes()[:32] for tensor in f.tensors.values()] == stored
 
 
-def test_padding_behind_the_keys_of_a_vocabulary_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("length", range(32))
+def test_padding_behind_the_keys_of_a_vocabulary_stays_or_is_told(
+    length: int, tmp_path: Path
+) -> None:
+    """Also where it is more, less or something else than padding, wherever the keys end."""
     path = tmp_path / "v.gguf"
-    ggufspec.write(path, {"general.name": "x"})
+    ggufspec.write(path, {"general.name": "x" * length})
     whole = path.read_bytes()
-    for tail, told in ((bytes(-len(whole) % 32), 1), (b"\1" * 100, 1), (b"", 0)):
+    padding = bytes(-len(whole) % 32)
+    kept = 0
+    for tail in (b"", padding, padding[1:], padding + bytes(32), b"\1" * len(padding), b"tail"):
         path.write_bytes(whole + tail)
         plan = split(path, tmp_path / "out", replace=True)
-        assert [change.kind for change in plan.changes] == ["bytes"] * told
-        assert plan.paths[0].stat().st_size % 32 == 0
         assert len(merge(plan.paths[0], tmp_path / "back.gguf", replace=True).changes) == 1
-        assert (tmp_path / "back.gguf").read_bytes() == whole
+        same = (tmp_path / "back.gguf").read_bytes() == whole + tail
+        assert same == (not plan.changes)
+        kept += same and tail == padding != b""
+        if plan.changes:
+            assert (tmp_path / "back.gguf").read_bytes() == whole
+    assert kept or not padding or length == ALIGNED_AS_A_SET
+
+
+ALIGNED_AS_A_SET = 22
+"""Bytes of the name with which the keys of a set end where padding would: then it cannot be told
+from none."""
+
+
+def test_dry_runs_refuse_what_the_real_ones_do(model: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out-00002-of-00003.gguf"
+    folder.mkdir()
+    link = tmp_path / "out-00003-of-00003.gguf"
+    for options in (["--dry-run", "--force"], ["--force"], ["--dry-run"], []):
+        done = command("split", model, tmp_path / "out", "--max-tensors", "8", *options)
+        assert (done.returncode, "the output is a folder" in done.stderr) == (2, True)
+    folder.rmdir()
+    link.symlink_to(model)
+    for options in (["--dry-run", "--force"], ["--force"], ["--dry-run"], []):
+        done = command("split", model, tmp_path / "out", "--max-tensors", "8", *options)
+        assert (done.returncode, "the output is the input" in done.stderr) == (2, True)
+    assert {made.name for made in tmp_path.iterdir()} == {"model.gguf", link.name}
+
+
+@pytest.fixture
+def over_a_set(model: Path, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
+    """A model to be split over the files of another set, and what there is then."""
+    split(model, tmp_path / "out", max_tensors=8)
+    ggufspec.write(
+        model, {"general.name": "y"}, {f"t{n}": np.full(9, n, np.float32) for n in range(20)}
+    )
+    return model, {made.name: made.read_bytes() for made in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize("error", [OSError(1, "no"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_old_set_stays_where_the_new_one_cannot_have_its_names(
+    error: BaseException, late: bool, over_a_set: tuple[Path, dict[str, bytes]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """In front of each renaming, and behind it; the first file is missing as long as others are."""
+    model, before = over_a_set
+    real = {name: getattr(Path, name) for name in ("rename", "replace")}
+    left = 0
+
+    def failing(name: str) -> Any:
+        def call(path: Path, target: Path) -> Any:
+            nonlocal left
+            left -= 1
+            if left == 0 and not late:
+                raise error
+            made = real[name](path, target)
+            if left == 0:
+                raise error
+            return made
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(Path, name, failing(name))
+    for number in range(1, 7):
+        left = number
+        with pytest.raises(type(error)):
+            split(model, tmp_path / "out", max_tensors=8, replace=True)
+        assert {made.name: made.read_bytes() for made in tmp_path.iterdir()} == before
+    left = 0
+    plan = split(model, tmp_path / "out", max_tensors=8, replace=True)
+    assert counts(plan.paths) == [8, 8, 4]
+    assert {made.name for made in tmp_path.iterdir()} == before.keys()
+
+
+def test_no_mixture_even_where_the_old_set_cannot_come_back(
+    over_a_set: tuple[Path, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, before = over_a_set
+    real, count = Path.rename, 0
+
+    def rename(path: Path, target: Path) -> Any:
+        nonlocal count
+        count += 1
+        if count > 2:  # the first and the last are set aside
+            raise OSError(1, "no")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(OSError, match=r"is now out-00003-of-00003\.gguf\.\w+\.ggufspec-tmp, out-0"):
+        split(model, tmp_path / "out", max_tensors=8, replace=True)
+    there = {made.name: made.read_bytes() for made in tmp_path.iterdir()}
+    assert sorted(there.values()) == sorted(before.values())
+    assert "out-00001-of-00003.gguf" not in there
+
+
+RESUMED = ("--resume", "--allow-requantize")
+
+
+def test_quantize_leaves_no_mixture_either(
+    over_a_set: tuple[Path, dict[str, bytes]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A set in place of an old one: what cannot have its name stops all, and nothing is lost."""
+    _, before = over_a_set
+    (tmp_path / "in").mkdir()
+    source = tmp_path / "in" / "m.gguf"
+    ggufspec.write(source, {}, {f"t{n}": np.full(32, n, np.float32) for n in range(20)})
+    first = split(source, tmp_path / "in" / "m", max_tensors=8).paths[0]
+    real = Path.rename
+
+    def rename(path: Path, target: Path) -> Any:
+        if path.name == "out-00002-of-00003.gguf":
+            raise OSError(1, "no")
+        return real(path, target)
+
+    with ggufspec.open(first) as file:
+        outputs = [Output(make_plan(file, "Q8_0", Options(keep_split=True)), tmp_path / "out")]
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "rename", rename)
+            with pytest.raises(OSError, match="no"):
+                carry_out_all(outputs)
+        there = {made.name: made.read_bytes() for made in tmp_path.glob("*.gguf")}
+        assert there == before
+        carry_out_all(outputs)
+    assert counts(tuple(sorted(tmp_path.glob("out-*.gguf")))) == [8, 8, 4]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666])
+def test_no_output_is_for_more_people_than_its_source(
+    mode: int, sample: Path, tmp_path: Path
+) -> None:
+    """As with cp: the source's permissions, as far as the umask lets them be."""
+    source = tmp_path / "m.gguf"
+    shutil.copy(sample, source)
+    source.chmod(mode)
+    before = os.umask(0o022)
+    try:
+        shards = split(source, tmp_path / "set", max_tensors=16).paths
+        convert_endian(source, tmp_path / "big.gguf")
+        merge(shards[1], tmp_path / "whole.gguf")
+        for arguments in (
+            ("meta", "set", source, "general.name=x", "-o", tmp_path / "meta.gguf"),
+            ("meta", "export", source, "-o", tmp_path / "meta.json"),
+            ("dequantize", source, tmp_path / "f32.gguf"),
+            ("quantize", source, tmp_path / "resumed.gguf", "Q8_0", *RESUMED),
+        ):
+            done = command(*arguments)
+            assert done.returncode == 0, done.stderr
+        (tmp_path / "there.gguf").touch(0o606)
+        (tmp_path / "there.gguf").chmod(0o606)
+        merge(shards[1], tmp_path / "there.gguf", replace=True)
+        shards[2].chmod(0o600)  # of several files none may be shown
+        merge(shards[1], tmp_path / "less.gguf")
+    finally:
+        os.umask(before)
+    modes = {made.name: made.stat().st_mode & 0o777 for made in tmp_path.iterdir()}
+    assert modes.pop("m.gguf") == mode
+    assert modes.pop("there.gguf") == 0o606
+    assert modes.pop(shards[2].name) == 0o600
+    assert modes.pop("less.gguf") == mode & 0o600
+    assert set(modes.values()) == {mode & ~0o022}
+    assert len(modes) == 8

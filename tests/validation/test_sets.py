@@ -119,13 +119,13 @@ def test_a_count_beyond_reason_is_quick(tmp_path: Path, monkeypatch: pytest.Monk
     path = tmp_path / "model-00001-of-99999.gguf"
     ggufspec.write(path, {"general.architecture": "x", "split.count": Value("UINT32", 99999)})
     opened: list[str] = []
-    source = reading.Source
+    source = reading.open_source
 
     def counted(origin: Any) -> Any:
         opened.append(str(origin))
         return source(origin)
 
-    monkeypatch.setattr(reading, "Source", counted)
+    monkeypatch.setattr(reading, "open_source", counted)
     report = ggufspec.validate(path)
     [missing] = [finding for finding in report.findings if finding.rule == "GG0803"]
     assert "lacks 99,998 of its 99,999 files" in missing.message
@@ -160,13 +160,13 @@ def test_damage_in_one_file_is_told_with_its_name(tmp_path: Path) -> None:
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = write_set(tmp_path)
     opened: list[str] = []
-    source = reading.Source
+    source = reading.open_source
 
     def counted(origin: Any) -> Any:
         opened.append(str(origin))
         return source(origin)
 
-    monkeypatch.setattr(reading, "Source", counted)
+    monkeypatch.setattr(reading, "open_source", counted)
     ggufspec.validate(paths[2])
     assert sorted(opened) == sorted(map(str, paths))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -323,6 +326,36 @@ def test_served(browser: Browser, server: Server, sample: Path) -> None:
     assert server.asked[:2] == ["/page/inspector.html", "/page/api/files"]
     assert set(server.asked[2:]) <= {"/ranges/s.gguf", "/favicon.ico"}
     assert page.seen()["errors"] == []
+
+
+def test_served_by_our_own_server(
+    browser: Browser, server: Server, sample: Path, tmp_path: Path
+) -> None:
+    """Its policy allows https and its own files: of other addresses the page says so."""
+    (tmp_path / "s.gguf").write_bytes(sample.read_bytes())
+    server.files["a.gguf"] = sample.read_bytes()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ggufspec", "serve", tmp_path, "--json", "--no-open"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        url = json.loads(process.stdout.readline())["url"]
+        page = Inspector(browser)
+        page.start(url)
+        browser("wait", selector=".served button")
+        for address in (f"{server.url}/ranges/a.gguf", "http://example.org/a.gguf", "ftp://x/a"):
+            page.address(address)
+            said = page.run("document.querySelector('.problem-line').textContent")
+            assert said.startswith("Only https addresses and the files that are served here")
+        browser("click", selector=".served button")
+        browser("wait", selector="[role=tab]")
+        assert page.facts()["Name"] == "s.gguf"
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
 
 
 # ---- hostile files

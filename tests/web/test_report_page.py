@@ -31,6 +31,20 @@ OUTSIDE = """[...document.querySelectorAll(".plot")].flatMap((plot) => {
 })"""
 
 
+# Whether the button stands on the lines of the file's name or title, however long these are.
+TOUCHED = """["h1", ".file"].some((what) => {
+  const element = document.querySelector(what), before = element.textContent;
+  element.textContent = "A long title of a file ".repeat(20);
+  const at = document.getElementById("theme").getBoundingClientRect();
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  const touched = [...range.getClientRects()].some((line) => line.bottom > at.top &&
+    line.top < at.bottom && line.right > at.left && line.left < at.right);
+  element.textContent = before;
+  return touched;
+})"""
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a file with errors against its reference, findings and hostile text."""
@@ -70,6 +84,7 @@ def test_it_reads_at_any_width(browser: Browser, page: Path, scheme: str, width:
     assert browser("run", script="document.documentElement.scrollWidth - innerWidth") <= 0
     assert browser("run", script=SMALLEST) >= 9
     assert browser("run", script=OUTSIDE) == []
+    assert not browser("run", script=TOUCHED)
     shown = "[...document.querySelectorAll('.plot')].filter((p) => p.clientWidth).length"
     assert browser("run", script=shown) == 5
     serious = [v for v in browser("axe") if v["impact"] in ("serious", "critical")]

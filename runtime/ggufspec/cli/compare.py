@@ -301,11 +301,11 @@ def cells(sums: Sums) -> tuple[str, ...]:
 
 
 def _show(found: Comparison, manner: Manner) -> None:
-    for grouping in manner.by:
+    for number, grouping in enumerate(manner.by):
         if grouping == "tensor":
             _show_tensors(found, manner)
         else:
-            _show_groups(found, grouping, manner)
+            _show_groups(found, grouping, manner, first=number == 0)
     if manner.histogram:
         from .histogram import show
 
@@ -346,7 +346,7 @@ def _show_tensors(found: Comparison, manner: Manner) -> None:
     screen.table(_columns("tensor", MEASURES[1], manner), rows)
 
 
-def _show_groups(found: Comparison, by: Grouping, manner: Manner) -> None:
+def _show_groups(found: Comparison, by: Grouping, manner: Manner, *, first: bool) -> None:
     groups = found.grouped(by).items()
     ordered = _sorted(groups, manner.sort, lambda item: (item[0], item[1].sums))
     rows = [
@@ -355,7 +355,8 @@ def _show_groups(found: Comparison, by: Grouping, manner: Manner) -> None:
     ]
     total = _cells(found.overall, _all_blocks(found), manner)
     rows.append(("all", f"{len(found.tensors):,}", *total))
-    screen.table(_columns(by, Column("tensors", right=True), manner), rows, f"by {by}")
+    columns = _columns(by, Column("tensors", right=True), manner)
+    screen.table(columns, rows, f"by {by}", first=first)
 
 
 def _all_blocks(found: Comparison) -> Blocks:

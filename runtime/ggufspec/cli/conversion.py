@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import machine, screen, text
-from .failures import INTERRUPTED, INVALID, UNSUPPORTED, USAGE, CommandError, usage
+from .failures import INTERRUPTED, INVALID, SYSTEM, UNSUPPORTED, USAGE, CommandError, usage
 from .options import file_name
 from .paths import (
     check_apart,
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 TYPE_FIELD = "{type}"
 
-_EXITS = {"usage": USAGE, "unsupported": UNSUPPORTED, "data": INVALID, "check": INVALID}
+_EXITS = {
+    "usage": USAGE, "unsupported": UNSUPPORTED, "data": INVALID, "check": INVALID, "system": SYSTEM,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

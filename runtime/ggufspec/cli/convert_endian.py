@@ -13,7 +13,7 @@ from . import machine, screen, text
 from .conversion import failing
 from .failures import of_file
 from .options import Dialect, Force, Json, Threads, file_argument
-from .paths import check_output, check_space, writing
+from .paths import check_output, check_space, telling, writing
 from .progress import Progress
 from .screen import Column
 
@@ -87,10 +87,12 @@ def command(
                         plan, target, replace=force, threads=threads, advance=progress.advance
                     )
                 seconds = time.monotonic() - started
-            if as_json:
-                machine.emit(_record(plan, source, target, seconds))
-            else:
-                _show(plan, target, seconds)
+            written = f"{text.printable(str(target))} is written" if seconds is not None else ""
+            with telling(written):
+                if as_json:
+                    machine.emit(_record(plan, source, target, seconds))
+                else:
+                    _show(plan, target, seconds)
     finally:
         part.source.close()
 

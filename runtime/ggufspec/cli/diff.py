@@ -51,6 +51,7 @@ _WORDS: dict[Literal["add", "delete", "change"], str] = {
     "add": "added", "delete": "deleted", "change": "changed",
 }  # fmt: skip
 _MOST = 50  # tensors of a table
+_MOST_KEYS = 500
 _WHOLE = 64  # elements of an array that JSON has all of
 
 
@@ -127,19 +128,26 @@ def command(
 
 
 def _show(found: Difference) -> None:
+    first = True
     if found.metadata:
         _show_metadata(found.metadata)
+        first = False
     if found.tensors:
-        _show_tensors(found.tensors)
-    if found.changed:
-        _show_data(found.changed, found.compared, "with other data")
-    if found.restated:
-        _show_data(found.restated, found.compared, "with the same values in other bytes")
+        _show_tensors(found.tensors, first)
+        first = False
+    for changes, what in (
+        (found.changed, "with other data"),
+        (found.restated, "with the same values in other bytes"),
+    ):
+        if changes:
+            _show_data(changes, found.compared, what, first)
+            first = False
     if found.layout:
         columns = (Column("layout", style="cyan"), Column("A"), Column("B"))
         rows = [(text.printable(f.name), _fact(f.before), _fact(f.after)) for f in found.layout]
-        screen.table(columns, rows, "how the files are laid out")
-    if found.metadata or found.tensors or found.data or found.layout:
+        screen.table(columns, rows, "how the files are laid out", first=first)
+        first = False
+    if not first:
         screen.say()
     screen.say(verdict(found), "" if found.equal else "yellow")
 
@@ -154,7 +162,8 @@ def _show_metadata(changes: Sequence[Change]) -> None:
     from .meta_view import lines_of, show_lines
 
     screen.say(f"{text.plural(len(changes), 'key')}: {_counted(changes)}", "bold")
-    show_lines(lines_of(changes))
+    show_lines(lines_of(changes[:_MOST_KEYS]))
+    _show_more(len(changes), _MOST_KEYS)
 
 
 def _counted(changes: Iterable[Change | TensorChange]) -> str:
@@ -162,16 +171,16 @@ def _counted(changes: Iterable[Change | TensorChange]) -> str:
     return ", ".join(f"{counts[kind]:,} {word}" for kind, word in _WORDS.items() if counts[kind])
 
 
-def _show_tensors(changes: Sequence[TensorChange]) -> None:
+def _show_tensors(changes: Sequence[TensorChange], first: bool) -> None:
     rows = [_row(change) for change in changes[:_MOST]]
     title = f"{text.plural(len(changes), 'tensor')}: {_counted(changes)}"
-    screen.table(TENSORS, rows, title)
-    _show_more(len(changes))
+    screen.table(TENSORS, rows, title, first=first)
+    _show_more(len(changes), _MOST)
 
 
-def _show_more(count: int) -> None:
-    if count > _MOST:
-        screen.say(f"... and {count - _MOST:,} more; --json has all")
+def _show_more(count: int, shown: int) -> None:
+    if count > shown:
+        screen.say(f"... and {count - shown:,} more; --json has all")
 
 
 def _row(change: TensorChange) -> tuple[str, ...]:
@@ -185,10 +194,11 @@ def _row(change: TensorChange) -> tuple[str, ...]:
     return (_SIGNS[change.kind], text.printable(change.name), *cells)
 
 
-def _show_data(changes: Sequence[DataChange], compared: int, what: str) -> None:
+def _show_data(changes: Sequence[DataChange], compared: int, what: str, first: bool) -> None:
     rows = [_data_row(change) for change in changes[:_MOST]]
-    screen.table(DATA, rows, f"{len(changes):,} of {text.plural(compared, 'tensor')} {what}")
-    _show_more(len(changes))
+    title = f"{len(changes):,} of {text.plural(compared, 'tensor')} {what}"
+    screen.table(DATA, rows, title, first=first)
+    _show_more(len(changes), _MOST)
 
 
 def _data_row(change: DataChange) -> tuple[str, ...]:

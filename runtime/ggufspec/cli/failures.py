@@ -52,7 +52,7 @@ def of_file(error: GGUFError, file: str = "") -> CommandError:
     return CommandError(
         error.message,
         UNSUPPORTED if _unsupported(error.code) else INVALID,
-        file=file,
+        file=error.file or file,
         hint=error.hint,
         rule=error.code,
         offset=error.offset,
@@ -70,7 +70,7 @@ def of_error(error: BaseException) -> CommandError:
         case KeyboardInterrupt():
             return CommandError("interrupted", INTERRUPTED)
         case UrlError():
-            return usage(str(error))
+            return usage(error.reason, file=error.url)
         case MissingExtraError():
             message, _, hint = str(error).partition(": ")
             return CommandError(message, SYSTEM, hint=hint)

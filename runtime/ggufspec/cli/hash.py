@@ -13,7 +13,7 @@ from . import machine, screen, text
 from .conversion import failing
 from .failures import INVALID, usage
 from .options import Dialect, Json, MaxBytes, Threads, file_name, limited, target_argument
-from .paths import check_output, open_model, writing
+from .paths import check_output, open_model, telling, writing
 from .progress import Progress
 from .screen import Column
 
@@ -32,6 +32,9 @@ EXAMPLES = (
 
 _LONG = 4096
 """Characters of a name that are shown."""
+
+_DETAIL = 200
+"""Characters of what is said of a difference."""
 
 DIFFERENCES = (
     Column("what"),
@@ -126,14 +129,16 @@ def command(
         hashes = _hash(model, names or ["sha256"], scope, threads, quiet=as_json)
         if manifest is not None:
             _write(hashes, manifest, force)
-    if as_json:
-        machine.emit({"file": str(file), **_record(hashes)})
-    elif manifest is not None:
-        size = text.plural(len(hashes.tensors), "tensor")
-        screen.say(f"{text.printable(str(manifest))}: {', '.join(hashes.algorithms)} of {size}")
-    else:
-        for one in _lines(hashes, file):
-            print(one)
+    done = f"{text.printable(str(manifest))} is written" if manifest is not None else ""
+    with telling(done):
+        if as_json:
+            machine.emit({"file": str(file), **_record(hashes)})
+        elif manifest is not None:
+            what = _listed(_checked(hashes, scope))
+            screen.say(f"{text.printable(str(manifest))}: {', '.join(hashes.algorithms)} of {what}")
+        else:
+            for one in _lines(hashes, file):
+                print(one)
 
 
 class _Choice:
@@ -154,6 +159,7 @@ class _Choice:
             tensors=there.tensors and self.tensors and (self.data or not some),
             data=there.data and (self.data or not some),
             files=there.files and (self.whole or not some),
+            sizes=there.sizes and (self.whole or not some),
         )
 
 
@@ -230,7 +236,7 @@ def _verify(
     expected = _expected(path, model)
     scope = choice.scope(expected)
     if not (scope.reads_data or scope.header or scope.keys):
-        raise usage("the manifest says nothing of what is to be checked", file=str(path))
+        raise usage("the manifest holds no hashes of what is to be checked", file=str(path))
     found = _hash(model, expected.algorithms, scope, threads, quiet=as_json)
     different = differences(expected, found, scope)
     if as_json:
@@ -290,12 +296,18 @@ def _show(
 ) -> None:
     name = text.printable(str(file))
     if different:
-        rows = [(d.subject, text.printable(d.name), d.kind, d.detail) for d in different]
+        rows = [
+            (d.subject, text.printable(d.name), d.kind, text.printable(d.detail, _DETAIL))
+            for d in different
+        ]
         screen.table(DIFFERENCES, rows)
         screen.say()
         screen.say(f"{name}: {text.plural(len(different), 'difference')}", "bold red")
         return
-    count = _checked(expected, scope)
+    screen.say(f"{name}: as the manifest says ({_listed(_checked(expected, scope))})")
+
+
+def _listed(count: dict[str, int]) -> str:
     parts = [text.plural(count[what], what) for what in ("tensor", "key") if count[what]]
     parts += [f"the {what}" for what in ("data", "header", "file") if count[what]]
-    screen.say(f"{name}: as the manifest says ({', '.join(parts)})")
+    return ", ".join(parts)

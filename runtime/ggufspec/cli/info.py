@@ -218,10 +218,11 @@ def shown_value(metadata: Metadata, key: str, elements: int) -> str:
     """A value for people; of an array its length and first elements."""
     count, first = _head(metadata, key, elements)
     if count is None:
-        return _item(first[0]) + _meaning(key, first[0])
+        return text.Brief()(first[0]) + _meaning(key, first[0])
     if not first:
         return f"{count:,}" if count else "0: []"
-    shown = ", ".join(_item(item, 40) for item in first)
+    brief = text.Brief(40, elements)
+    shown = ", ".join(map(brief, first))
     more = ", ..." if count > len(first) else ""
     return f"{count:,}: [{shown}{more}]"
 
@@ -245,16 +246,6 @@ def _head(metadata: Metadata, key: str, elements: int | None) -> tuple[int | Non
     if stored.kind.kind in ("string", "array"):
         return stored.count, metadata[key][:elements]
     return stored.count, NumberArray(stored)[:elements]  # an ndarray would need NumPy
-
-
-def _item(value: Any, limit: int = text.LIMIT) -> str:
-    if isinstance(value, (str, bytes)):
-        return text.printable(value, limit)
-    if isinstance(value, (bool, int)):
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    if isinstance(value, float):
-        return f"{value:.9g}"
-    return f"[{len(value):,}]"
 
 
 def _record(path: Path | Remote, model: File, elements: int | None) -> dict[str, Any]:

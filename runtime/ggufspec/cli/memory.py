@@ -189,7 +189,9 @@ def command(
 def _contexts(given: str | None, model: Model) -> list[int]:
     if given is not None:
         words = given.replace(" ", "").split(",")
-        if not all(word.isdecimal() and len(word) < 10 and int(word) for word in words):
+        if not all(
+            word.isascii() and word.isdecimal() and len(word) < 10 and int(word) for word in words
+        ):
             raise usage(f"--context {given!r:.80}: numbers from 1, with commas between")
         return [int(word) for word in words]
     most = min(model.context_length or 32768, 1 << 30)
@@ -201,7 +203,7 @@ def _offload(text_: str, model: Model) -> int:
     whole = model.count + 1
     if text_ == "all":
         return whole
-    if not text_.isdecimal() or len(text_) > 9:
+    if not (text_.isascii() and text_.isdecimal()) or len(text_) > 9:
         raise usage(f"--gpu-layers {text_!r:.40}: a number from 0, or all")
     return min(int(text_), whole)
 

@@ -11,7 +11,7 @@ from ..files.shard_names import parse_shard_name
 from . import machine, screen, sets, text
 from .conversion import failing
 from .options import Dialect, Force, Json, file_argument
-from .paths import open_model
+from .paths import open_model, telling
 
 EXAMPLES = (
     "ggufspec merge model-00001-of-00003.gguf model.gguf",
@@ -38,23 +38,23 @@ def command(
 
     with open_model(source, dialect=dialect) as model, failing(source):
         plan = plan_merge(model, target)
-        if not dry_run:
-            sets.check(plan, force=force)
+        sets.check(plan, force=force)
         sets.warn(plan)
         if parse_shard_name(target.name) is not None:
             screen.warn(f"{text.printable(target.name)} is the name of a file of a set")
         done, seconds = None, 0.0
         if not dry_run:
             done, seconds = sets.write(plan, force=force, as_json=as_json)
-        if as_json:
-            machine.emit({**sets.record(plan, source), **sets.work(done, seconds)})
-            return
-        (file,) = plan.files
-        tensors, keys = (
-            text.plural(len(file.items), "tensor"),
-            text.plural(len(file.entries), "key"),
-        )
-        parts = text.plural(len(plan.source), "file")
-        screen.say(f"{text.printable(str(target))}: {tensors} and {keys} from {parts}")
-        sets.show_changes(plan)
-        screen.say(sets.told(plan, done, seconds))
+        with telling(sets.written(plan, done)):
+            if as_json:
+                machine.emit({**sets.record(plan, source), **sets.work(done, seconds)})
+                return
+            (file,) = plan.files
+            tensors, keys = (
+                text.plural(len(file.items), "tensor"),
+                text.plural(len(file.entries), "key"),
+            )
+            parts = text.plural(len(plan.source), "file")
+            screen.say(f"{text.printable(str(target))}: {tensors} and {keys} from {parts}")
+            sets.show_changes(plan)
+            screen.say(sets.told(plan, done, seconds))

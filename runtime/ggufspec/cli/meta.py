@@ -12,10 +12,10 @@ import typer
 
 from . import machine, screen, text
 from .conversion import failing
-from .failures import usage
+from .failures import INVALID, CommandError, usage
 from .meta_edit import Manner, edit, matching_keys, open_draft, opened
 from .options import Dialect, Json, file_argument, file_name
-from .paths import check_output, writing
+from .paths import check_output, telling, writing
 
 if TYPE_CHECKING:
     from ..edits import Draft
@@ -283,12 +283,13 @@ def export(
     check_output(output, [file], force=force)
     from ..files.atomic import AtomicFile
 
-    with writing(output), AtomicFile(output, replace=force) as target:
+    with writing(output), AtomicFile(output, replace=force, like=[file]) as target:
         target.write(document.encode())
-    if as_json:
-        machine.emit({"file": str(file), "output": str(output), "keys": len(found)})
-    else:
-        screen.say(f"{text.printable(str(output))}: {text.plural(len(found), 'key')}")
+    with telling(f"{output} is written"):
+        if as_json:
+            machine.emit({"file": str(file), "output": str(output), "keys": len(found)})
+        else:
+            screen.say(f"{text.printable(str(output))}: {text.plural(len(found), 'key')}")
 
 
 def apply(
@@ -338,12 +339,13 @@ def recover(
     with failing(file):
         undo = recover_file(file, "new" if new else "old")
     state = "new" if new else "old"
-    if as_json:
-        record = {"start": undo.start, "bytes": len(undo.new if new else undo.old)}
-        machine.emit({"file": str(file), "state": state, **record})
-    else:
-        words = "as after the edit" if new else "as before the edit"
-        screen.say(f"{text.printable(str(file))} is {words}")
+    words = f"{text.printable(str(file))} is as {'after' if new else 'before'} the edit"
+    with telling(words):
+        if as_json:
+            record = {"start": undo.start, "bytes": len(undo.new if new else undo.old)}
+            machine.emit({"file": str(file), "state": state, **record})
+        else:
+            screen.say(words)
 
 
 def _write_raw(draft: Draft, keys: list[str]) -> None:
@@ -372,4 +374,6 @@ def _text_of(document: Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise usage("the document is not UTF-8", file=os.fspath(document)) from None
+        raise CommandError(
+            "the document cannot be used: it is not UTF-8", INVALID, file=os.fspath(document)
+        ) from None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +17,7 @@ import typer
 from . import machine, screen, text
 from .conversion import failing
 from .failures import USAGE, CommandError, of_file, usage
-from .paths import check_output, check_space, writing
+from .paths import check_output, check_space, telling, writing
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -77,13 +79,33 @@ def edit(
     with open_draft(path, manner.dialect) as draft, failing(path):
         change(draft)
         plan = plan_edit(draft, output=manner.output, in_place=manner.in_place, room=manner.room)
+        _check_target(plan, [path, *reads], force=manner.force)
         if manner.dry_run:
             _tell(plan, manner)
             return
         _refuse(plan, manner)
-        if manner.output is not None:
-            check_output(manner.output, [path, *reads], force=manner.force)
         _carry_out(plan, manner)
+
+
+def _check_target(plan: EditPlan, reads: list[Path], *, force: bool) -> None:
+    """What stands against writing, whether it is to be done now or not."""
+    match plan.way:
+        case "copy":
+            check_output(plan.output, reads, force=force)
+        case "in place":
+            from ..edits.in_place import check_free
+
+            check_free(plan.output)
+            if not os.access(plan.output, os.W_OK):
+                raise _denied(plan.output)
+        case "beside":
+            folder = Path(os.path.realpath(plan.output)).parent
+            if not os.access(folder, os.W_OK | os.X_OK):
+                raise _denied(folder)
+
+
+def _denied(path: Path) -> PermissionError:
+    return PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _tell(plan: EditPlan, manner: Manner) -> None:
@@ -127,24 +149,36 @@ def _carry_out(plan: EditPlan, manner: Manner) -> None:
         check_space(plan.output, plan.front.size if plan.shareable else plan.size)
         if plan.why_not:
             screen.warn(f"not in place: {plan.why_not}; a new file takes its place")
-        _mention_files(plan)
+    _mention_files(plan)
     with writing(plan.output), Progress("writing", plan.moved, quiet=manner.as_json) as progress:
         done: Transferred = carry_out(plan, replace=manner.force, advance=progress.advance)
     seconds = time.monotonic() - started
-    if manner.as_json:
-        work = {"seconds": seconds, "cloned": done.cloned, "copied": done.copied}
-        machine.emit({**record, "written": plan.way != "nothing", **work})
-    else:
-        show_difference(lines, told(plan, done, seconds))
+    with telling(f"the edit was made: {plan.output} is written" if plan.way != "nothing" else ""):
+        if manner.as_json:
+            work = {"seconds": seconds, "cloned": done.cloned, "copied": done.copied}
+            machine.emit({**record, "written": plan.way != "nothing", **work})
+        else:
+            show_difference(lines, told(plan, done, seconds))
 
 
 def _mention_files(plan: EditPlan) -> None:
-    """Say what lies beside the file, and which names will not follow it."""
+    """Say what lies beside the file, and what becomes of its other names."""
     from ..files.atomic import leftovers
+    from ..files.undo import undo_path
 
-    for left in leftovers(plan.output):
-        size = text.size(left.stat().st_size)
-        screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
-    links = plan.output.stat().st_nlink if plan.way == "beside" else 1
-    if links > 1:
-        screen.warn(f"{plan.output} has {links - 1} other names, which keep the old content")
+    for left in dict.fromkeys([*leftovers(plan.output), *leftovers(undo_path(plan.output))]):
+        with suppress(OSError):  # it may go while we look
+            size = text.size(left.stat().st_size)
+            screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
+    if plan.way not in ("beside", "in place"):
+        return
+    others = plan.output.stat().st_nlink - 1
+    if others:
+        names = text.plural(others, "other name")
+        if plan.way == "beside":
+            screen.warn(f"{plan.output} has {names}: the old content stays there")
+        else:
+            screen.warn(
+                f"{plan.output} has {names}: the content changes there, too, but an edit that is "
+                "interrupted can only be recovered under this name"
+            )

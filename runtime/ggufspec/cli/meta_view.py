@@ -6,8 +6,10 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..edits.elements import array_change, first_difference
+from ..edits.elements import array_change, first_difference, sequence_change
 from ..edits.filler import KEY as FILLER
+from ..edits.filler import is_blank
+from ..edits.front import Blanks
 from ..edits.plain import Entry, to_plain, type_of
 from ..files.arrays import Stored, value_of
 from ..files.values import Value
@@ -41,14 +43,14 @@ def show_values(metadata: Metadata, keys: Sequence[str], *, whole: bool) -> None
         ]
         screen.table(KEYS, rows)
         return
-    value = metadata[keys[0]]
+    value, all_of = metadata[keys[0]], text.Brief(None, None)
     if isinstance(value, (str, bytes)):
         screen.say(_text(value))
     elif metadata.stored(keys[0]).is_array:
         for item in value:
-            screen.say(_text(item) if isinstance(item, (str, bytes)) else _item(item))
+            screen.say(_text(item) if isinstance(item, (str, bytes)) else all_of(item))
     else:
-        screen.say(_item(value))
+        screen.say(all_of(value))
 
 
 def show_difference(lines: Iterable[str], outcome: str) -> None:
@@ -129,7 +131,7 @@ def _difference(change: Change) -> Iterator[str]:
     before, after = change.before, change.after
     key = text.printable(change.key)
     if change.key == FILLER:
-        blanks = [len(_plain_text(entry) or "") for entry in (before, after)]
+        blanks = [_blank_count(entry) for entry in (before, after)]
         yield f"  {key}: {blanks[0]:,} blanks before, {blanks[1]:,} after"
         return
     texts = [_plain_text(entry) for entry in (before, after)]
@@ -139,10 +141,16 @@ def _difference(change: Change) -> Iterator[str]:
             yield f"  {key} = STRING:"
             yield from (_of_texts if several else _of_long_texts)(texts[0], texts[1])
             return
+    exact = (
+        before is not None
+        and after is not None
+        and not type_of(before).startswith("ARRAY")
+        and _shown(before) == _shown(after)
+    )
     if before is not None:
-        yield f"- {key} = {_shown(before)}"
+        yield f"- {key} = {_shown(before, exact=exact)}"
     if after is not None:
-        yield f"+ {key} = {_shown(after)}"
+        yield f"+ {key} = {_shown(after, exact=exact)}"
     if before is not None and after is not None and type_of(before) == type_of(after):
         yield from _of_arrays(before, after)
 
@@ -195,10 +203,35 @@ def _of_arrays(before: Entry, after: Entry) -> Iterator[str]:
 def _element(change: ElementChange) -> str:
     """An element that differs."""
     if change.kind == "change":
-        return f"number {change.before_at:,}: {_item(change.before)} becomes {_item(change.after)}"
+        return f"number {change.before_at:,}{_becomes(change.before, change.after)}"
     if change.kind == "insert":
         return f"number {change.after_at:,} of the new: {_item(change.after)} inserted"
     return f"number {change.before_at:,}: {_item(change.before)} deleted"
+
+
+def _becomes(before: Any, after: Any) -> str:
+    """Two values that differ, in words that differ: inside arrays and texts where they do."""
+    told = _item(before), _item(after)
+    if told[0] != told[1]:
+        return f": {told[0]} becomes {told[1]}"
+    if isinstance(before, (str, bytes)):
+        before, after = (_as_str(value) for value in (before, after))
+        at = first_difference(before, after)
+        start = max(0, at - _AROUND)
+        old, new = (text.printable(value[start : at + _AROUND]) for value in (before, after))
+        return f" from character {at:,} on: ...{old}... becomes ...{new}..."
+    inner = sequence_change(before, after, 1) if hasattr(before, "__len__") else None
+    if inner is None or not inner.first:
+        exact = text.Brief(exact=True)
+        return f": {exact(before)} becomes {exact(after)}"
+    first = inner.first[0]
+    if first.kind != "change":
+        return f", {_element(first)}"
+    return f", number {first.before_at:,}{_becomes(first.before, first.after)}"
+
+
+def _as_str(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
 
 
 def _plain_text(entry: Entry | None) -> str | None:
@@ -208,29 +241,26 @@ def _plain_text(entry: Entry | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _shown(entry: Entry) -> str:
+def _blank_count(entry: Entry | None) -> int:
+    if isinstance(entry, Value) and isinstance(entry.value, Blanks):
+        return len(entry.value)
+    return len(_plain_text(entry) or "")
+
+
+def _shown(entry: Entry, *, exact: bool = False) -> str:
     """Type and value as `set` takes them, shortened."""
     kind = type_of(entry)
     value = value_of(entry) if isinstance(entry, Stored) else entry.value
+    brief = text.Brief(exact=exact)
     if not kind.startswith("ARRAY"):
-        return f"{kind}:{_item(value)}"
+        return f"{kind}:{brief(value)}"
     items = list(value[:_SHOWN])
     more = ", ..." if len(value) > len(items) else ""
-    return f"{kind}:[{', '.join(_item(item) for item in items)}{more}] ({len(value):,})"
+    return f"{kind}:[{', '.join(map(brief, items))}{more}] ({len(value):,})"
 
 
 def _item(value: Any) -> str:
-    if isinstance(value, Value):
-        return f"{value.type}:{_item(value.value)}"
-    if isinstance(value, (str, bytes)):
-        return text.printable(value)
-    if type(value).__name__ in ("bool", "bool_"):
-        return str(bool(value)).lower()
-    if isinstance(value, float) or type(value).__name__.startswith("float"):
-        return f"{float(value):.9g}"
-    if hasattr(value, "__len__"):
-        return f"[{len(value):,}]"
-    return str(value)
+    return text.Brief()(value)
 
 
 def _text(value: str | bytes) -> str:
@@ -243,7 +273,11 @@ def change_record(change: Change, *, most: int | None = None) -> dict[str, Any]:
     """A change for machines; arrays of more than `most` elements without them (None: with all)."""
     result: dict[str, Any] = {"key": change.key, "kind": change.kind}
     for name, entry in (("before", change.before), ("after", change.after)):
-        if entry is not None:
+        if entry is None:
+            continue
+        if change.key == FILLER and is_blank(entry):
+            result[name] = {"type": type_of(entry), "blanks": _blank_count(entry)}
+        else:
             result[name] = {"type": type_of(entry), **_value_record(entry, most)}
     return result
 

@@ -6,6 +6,7 @@ import errno
 import os
 import shutil
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import GGUFError
 from ..files.atomic import resolved
 from ..files.undo import check_undo
-from .failures import of_file, usage
+from .failures import SYSTEM, CommandError, of_file, usage
 from .text import size
 
 if TYPE_CHECKING:
@@ -87,7 +88,10 @@ def check_space(output: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed + SPARE > free:
         raise OSError(
-            errno.ENOSPC, f"{size(needed)} are needed and {size(free)} are free", str(folder)
+            errno.ENOSPC,
+            f"{size(needed + SPARE)} are needed ({size(SPARE)} of them stay free) and "
+            f"{size(free)} are free",
+            str(folder),
         )
 
 
@@ -100,6 +104,24 @@ def writing(output: Path) -> Iterator[None]:
         if error.filename is None:
             error.filename = str(output)
         raise
+
+
+@contextmanager
+def telling(done: str) -> Iterator[None]:
+    """Let standard output that takes no more say what was `done` all the same.
+
+    Raises CommandError. A reader that went away is another matter, and not ours.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommandError(
+            f"standard output: {reason[:1].lower() + reason[1:]}", SYSTEM, hint=done
+        ) from error
 
 
 def _same(first: Path, second: Path) -> bool:

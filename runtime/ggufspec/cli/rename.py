@@ -13,7 +13,7 @@ from . import machine, screen, text
 from .conversion import failing
 from .failures import INVALID, CommandError, usage
 from .options import Dialect, Json, file_argument
-from .paths import open_model
+from .paths import open_model, telling
 from .screen import Column
 
 if TYPE_CHECKING:
@@ -134,11 +134,12 @@ def _rename(
         raise usage("a file has the new name", file=str(there[0]), hint="--force replaces it")
     if not dry_run:
         carry_out(renamings, force=force)
-    if as_json:
-        machine.emit(_told(made, renamings, renamed=not dry_run))
-    else:
-        for one in renamings:
-            _show(one, dry_run)
+    with telling("" if dry_run else "it has the new name"):
+        if as_json:
+            machine.emit(_told(made, renamings, renamed=not dry_run))
+        else:
+            for one in renamings:
+                _show(one, dry_run)
 
 
 def _told(made: ModelName, renamings: Sequence[Renaming], *, renamed: bool) -> dict[str, Any]:

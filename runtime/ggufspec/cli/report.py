@@ -106,7 +106,14 @@ def _make(
 ) -> tuple[str, Report, float]:
     """The page, the validator's report in it, and the seconds that it took."""
     from ..errors import GGUFError
+    from ..files.undo import check_undo
     from ..pages import make_report
+
+    for path in filter(None, (file, reference)):
+        try:
+            check_undo(path)
+        except GGUFError as error:
+            raise of_file(error, str(path)) from error
 
     with Progress("reading", 0, quiet=quiet) as progress:
 

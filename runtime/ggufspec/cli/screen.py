@@ -54,15 +54,21 @@ def label(text: str, colour: int) -> str:
 
 
 def table(
-    columns: Sequence[Column], rows: Iterable[Sequence[Cell]], title: str = ""
+    columns: Sequence[Column],
+    rows: Iterable[Sequence[Cell]],
+    title: str = "",
+    *,
+    first: bool = False,
 ) -> Sequence[Column]:
     """Print a table; the columns that were shown.
 
+    A title has an empty line above it, unless it is the `first` thing that is printed.
     On anything but a terminal no cell is ever cut or folded, and no column left out.
     """
     cells = [list(row) for row in rows]
     if title:
-        say()
+        if not first:
+            say()
         say(title, "bold")
     if is_terminal():
         return _rich_table(columns, cells)

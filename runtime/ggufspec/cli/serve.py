@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Annotated
 import typer
 
 from . import machine, screen
-from .failures import usage
+from .failures import SYSTEM, CommandError, usage
 from .options import Json, file_argument
 from .text import plural, printable
 
@@ -60,9 +61,11 @@ def command(
         server = listen(host, port)
     except ValueError as error:
         raise usage(str(error)) from None
+    except OSError as error:
+        raise _not_listening(error, host, port) from error
     with server:
         used = server.getsockname()[1]
-        place = f"[{host}]" if ":" in host else host
+        place = _place(host)
         app = application(roots, token, [f"{place}:{used}", f"localhost:{used}"])
         url = f"http://{place}:{used}/{token}/"
         _tell(url, roots, as_json)
@@ -70,6 +73,21 @@ def command(
             threading.Timer(0.3, webbrowser.open, [url]).start()
         with suppress(KeyboardInterrupt):  # the way to end it
             run(app, server)
+
+
+def _place(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _not_listening(error: OSError, host: str, port: int) -> CommandError:
+    """Why nothing is served: most often another server has the port."""
+    address = f"{_place(host)}:{port}"
+    if error.errno == errno.EADDRINUSE:
+        return CommandError(
+            f"the address {address} is in use", SYSTEM, hint="without --port, any free one is taken"
+        )
+    reason = error.strerror or str(error)
+    return CommandError(f"cannot listen on {address}: {reason.lower()}", SYSTEM)
 
 
 def _check(root: Path) -> None:

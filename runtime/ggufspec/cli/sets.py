@@ -115,6 +115,14 @@ def show_changes(plan: SetPlan) -> None:
         screen.say(f"and {len(plan.changes) - _SHOWN:,} more changes")
 
 
+def written(plan: SetPlan, done: Transferred | None) -> str:
+    """What is there when nothing more can be said; "" where nothing was written."""
+    if done is None:
+        return ""
+    more = f" and {len(plan.paths) - 1:,} more" if len(plan.paths) > 1 else ""
+    return f"{text.printable(str(plan.paths[0]))}{more} {'are' if more else 'is'} written"
+
+
 def told(plan: SetPlan, done: Transferred | None, seconds: float) -> str:
     """One line for people on what was done, or would be."""
     many = text.plural(len(plan.files), "file")

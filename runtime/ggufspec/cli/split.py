@@ -11,7 +11,7 @@ import typer
 from . import machine, screen, sets, text
 from .conversion import failing
 from .options import Dialect, Force, Json, file_argument, file_name
-from .paths import open_model
+from .paths import open_model, telling
 from .sizes import size
 
 EXAMPLES = (
@@ -50,6 +50,14 @@ def file_prefix(value: str) -> Path:
     return file_name(value)
 
 
+def _limit(value: str) -> int:
+    """Bytes of a file at most; wrong usage for none."""
+    limit = size(value)
+    if limit < 1:
+        raise typer.BadParameter(f"{value!r} lets nothing in; sizes are 500M, 4G")
+    return limit
+
+
 def command(
     source: Annotated[Path, file_argument("IN", "A GGUF file, or any file of a split set.")],
     prefix: Annotated[
@@ -64,7 +72,7 @@ def command(
         int | None,
         typer.Option(
             "--max-size",
-            parser=size,
+            parser=_limit,
             metavar="SIZE",
             help="Bytes of a file at most, header and padding included: 500M, 4G (powers of "
             "1000). A tensor that is larger gets a file of its own.",
@@ -99,8 +107,7 @@ def command(
             model, prefix, max_size=max_size, max_tensors=max_tensors,
             tensorless_first=no_tensor_first,
         )  # fmt: skip
-        if not dry_run:
-            sets.check(plan, force=force)
+        sets.check(plan, force=force)
         sets.warn(plan)
         large = oversize(plan)
         for line in large:
@@ -108,19 +115,20 @@ def command(
         done, seconds = None, 0.0
         if not dry_run:
             done, seconds = sets.write(plan, force=force, as_json=as_json)
-        if as_json:
-            record = {**sets.record(plan, source), "oversize": large}
-            machine.emit({**record, **sets.work(done, seconds)})
-            return
-        rows = [
-            (
-                text.printable(str(file.path)),
-                text.size(file.size),
-                f"{len(file.items):,}",
-                *(text.printable(item.name, 60) for item in (file.items[:1] + file.items[-1:])),
-            )
-            for file in plan.files
-        ]
-        screen.table(_COLUMNS, [(*row, "", "")[: len(_COLUMNS)] for row in rows])
-        sets.show_changes(plan)
-        screen.say(sets.told(plan, done, seconds))
+        with telling(sets.written(plan, done)):
+            if as_json:
+                record = {**sets.record(plan, source), "oversize": large}
+                machine.emit({**record, **sets.work(done, seconds)})
+                return
+            rows = [
+                (
+                    text.printable(str(file.path)),
+                    text.size(file.size),
+                    f"{len(file.items):,}",
+                    *(text.printable(item.name, 60) for item in (file.items[:1] + file.items[-1:])),
+                )
+                for file in plan.files
+            ]
+            screen.table(_COLUMNS, [(*row, "", "")[: len(_COLUMNS)] for row in rows])
+            sets.show_changes(plan)
+            screen.say(sets.told(plan, done, seconds))

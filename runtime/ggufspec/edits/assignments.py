@@ -14,6 +14,8 @@ from ..files.values import Value, array_element
 from .changes import described
 from .draft import Draft, architecture
 from .errors import EditError
+from .filler import KEY as FILLER
+from .json_text import parse_json
 from .literals import check_type, parse_string, parse_value
 from .plain import Entry, from_plain, type_of
 
@@ -43,6 +45,8 @@ def parse_assignment(text: str, draft: Draft) -> Assigned:
     key, equals, rest = text.partition("=")
     if not key or not equals:
         raise _wrong(text, "it is not KEY=TYPE:VALUE", "as in general.name=STRING:Tiny")
+    if key == FILLER:
+        raise _wrong(key, "it is reserved for the blanks of --in-place and --room")
     try:
         return _assigned(key, rest, draft)
     except ValueError as error:
@@ -109,12 +113,12 @@ def _read(path: Path) -> bytes:
 
 
 def _member(path: Path, member: str) -> Any:
-    import json
-
-    try:
-        data = json.loads(_read(path))
+    try:  # of what others wrote, members twice are none of our business
+        data = parse_json(_read(path), once=False)
     except ValueError as error:
-        raise EditError(f"it is no JSON: {error!s:.80}", "data", file=str(path)) from None
+        raise EditError(f"it is no JSON: {error!s:.120}", "data", file=str(path)) from None
+    except RecursionError:
+        raise EditError("it is nested too deeply", "data", file=str(path)) from None
     for word in member.split("/"):
         if not isinstance(data, dict) or word not in data:
             raise EditError(f"there is no member {member!r:.80}", "data", file=str(path))
@@ -129,7 +133,10 @@ def _made(name: str, given: str | bytes | _Member) -> Entry:
     if isinstance(given, bytes):
         if name == "STRING":
             return Value(name, _text(given))
-        given = given.decode("utf-8").strip()
+        try:
+            given = given.decode("utf-8").strip()
+        except UnicodeDecodeError:
+            raise ValueError("what the file holds is not UTF-8") from None
     return parse_value(name, given)
 
 
@@ -180,21 +187,25 @@ def _token(text: str, known: Key | None, draft: Draft) -> Entry:
 
 def _templates(choices: list[Any]) -> Iterator[tuple[str, Entry]]:
     """Several templates with names, as tokenizer_config.json has them and gguf-py stores them."""
-    names, default = [], None
+    found: dict[str, tuple[str, str]] = {}
     for choice in choices:
-        name, template = (choice.get(word) for word in ("name", "template"))
-        if not isinstance(name, str) or not isinstance(template, str):
-            raise ValueError("a template is not {name, template}")
-        if name == "default":
-            default = template
-            continue
-        name = "".join(c if c in _IN_NAMES else "_" for c in name)
-        names.append(name)
+        of = choice if isinstance(choice, dict) else {}
+        given, template = of.get("name"), of.get("template")
+        if not isinstance(given, str) or not given or not isinstance(template, str):
+            raise ValueError('a template is not {"name": ..., "template": ...}')
+        name = "".join(c if c in _IN_NAMES else "_" for c in given)
+        if name in found:
+            raise ValueError(
+                f"the templates {found[name][0]!r:.40} and {given!r:.40} would have one name here"
+            )
+        found[name] = given, template
+    default = found.pop("default", None)
+    for name, (_, template) in found.items():
         yield f"{_TEMPLATE}.{name}", Value("STRING", template)
-    if names:
-        yield _TEMPLATE_NAMES, Value("ARRAY[STRING]", names)
+    if found:
+        yield _TEMPLATE_NAMES, Value("ARRAY[STRING]", list(found))
     if default is not None:
-        yield _TEMPLATE, Value("STRING", default)
+        yield _TEMPLATE, Value("STRING", default[1])
 
 
 def _wrong(subject: str, reason: str, hint: str = "") -> EditError:

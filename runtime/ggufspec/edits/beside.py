@@ -25,14 +25,18 @@ def write_beside(plan: EditPlan, *, replace: bool, advance: Callable[[int], obje
     source, total = plan.draft.path, Transferred()
     with (
         held(source, os.O_RDONLY, plan.draft.stamp) as old,
-        AtomicFile(plan.output, replace=replace) as output,
+        AtomicFile(plan.output, replace=replace, like=[source]) as output,
     ):
         for piece in plan.front.pieces():
             output.write(piece)
         output.flush()
         with naming(output.path), opened(output.temporary, os.O_WRONLY) as new:
             for move in plan.moves:
-                done = transfer(old, new, move, advance)
+                try:
+                    done = transfer(old, new, move, advance)
+                except OSError:  # it may be the source that is to blame
+                    check_unchanged(source, old, plan.draft.stamp)
+                    raise
                 total.cloned += done.cloned
                 total.copied += done.copied
             os.ftruncate(new, plan.size)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Literal
 
-from ..files.encode import name_bytes
+from ..files.arrays import Form, Stored, value_of
+from ..files.encode import Encoder, name_bytes
+from ..files.writer import checked_alignment
+from ..generated.container import ALIGNMENT_KEY, CURRENT_VERSION
 from .errors import EditError
+from .front import pair
+from .json_text import brief, parse_json
 from .plain import Entry, bytes_of, from_plain, to_plain, type_of
 
 Format = Literal["json", "yaml"]
+
+_ENCODER = Encoder(Form(CURRENT_VERSION, "little"))
 
 _MARK = "gguf_metadata"
 _VERSION = 1
@@ -31,7 +39,7 @@ def read_document(text: str, form: Format = "json") -> dict[str, Entry]:
     data = _parsed(text, form)
     if not isinstance(data, dict) or _MARK not in data:
         raise _wrong(f'it has no "{_MARK}"', "`ggufspec meta export` writes one")
-    if data[_MARK] != _VERSION or set(data) != {_MARK, "metadata"}:
+    if type(data[_MARK]) is not int or data[_MARK] != _VERSION or set(data) != {_MARK, "metadata"}:
         raise _wrong(f'it is not {{"{_MARK}": {_VERSION}, "metadata": [...]}}')
     records = data["metadata"]
     if not isinstance(records, list):
@@ -57,13 +65,24 @@ def _entry(number: int, record: Any) -> tuple[str, Entry]:
     try:
         key = _key_of(record["key"])
         place = f"{place} ({key!r:.60})"
-        if not isinstance(record["type"], str):
-            raise ValueError("its type is no text")
-        return key, from_plain(record["type"].upper(), record["value"])
-    except ValueError as error:
+        entry = from_plain(_type_name(record["type"]), record["value"])
+        for _ in pair(_ENCODER, key, entry):  # what cannot be stored is a fault of the document
+            pass
+        if key == ALIGNMENT_KEY:
+            checked_alignment(value_of(entry) if isinstance(entry, Stored) else entry.value, key)
+        return key, entry
+    except (TypeError, ValueError) as error:
         raise _wrong(f"{place}: {error}") from None
     except RecursionError:
         raise _wrong(f"{place}: its arrays are nested too deeply") from None
+
+
+def _type_name(plain: Any) -> str:
+    if not isinstance(plain, str):
+        raise ValueError("its type is no text")
+    if not plain.isascii():  # upper() makes letters of ASCII of some that are none
+        raise ValueError(f"there is no type {plain!r:.40}")
+    return plain.upper()
 
 
 def _key(key: str) -> Any:
@@ -76,19 +95,21 @@ def _key(key: str) -> Any:
 
 def _key_of(plain: Any) -> str:
     if isinstance(plain, dict) and set(plain) == {"base64"}:
-        return bytes_of(plain["base64"]).decode("utf-8", "surrogateescape")
+        plain = bytes_of(plain["base64"]).decode("utf-8", "surrogateescape")
     if not isinstance(plain, str) or not plain:
-        raise ValueError(f"{plain!r:.40} is no key")
+        raise ValueError(f"{brief(plain)} is no key")
     return plain
 
 
 def _parsed(text: str, form: Format) -> Any:
     try:
-        return _yaml_data(text) if form == "yaml" else json.loads(text)
+        return _yaml_data(text) if form == "yaml" else parse_json(text)
     except RecursionError:
         raise _wrong("it is nested too deeply") from None
+    except EditError:
+        raise
     except ValueError as error:
-        raise _wrong(f"it is no JSON: {error!s:.80}") from None
+        raise _wrong(f"it is no JSON: {error!s:.120}") from None
 
 
 def _yaml() -> Any:
@@ -113,7 +134,7 @@ def _yaml_text(data: Any) -> str:
 
 def _yaml_data(text: str) -> Any:
     yaml = _yaml()
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    loader = _loader(yaml)
     try:
         if any(_repeats(event, yaml) for event in _events(yaml, text, loader)):
             raise _wrong("it has aliases; write out what they stand for")
@@ -123,6 +144,51 @@ def _yaml_data(text: str) -> Any:
         line = f" (line {mark.line + 1})" if mark else ""
         reason = getattr(error, "problem", None) or str(error)
         raise _wrong(f"it is no YAML: {reason!s:.80}{line}") from None
+
+
+def _loader(yaml: Any) -> Any:
+    """PyYAML's safe loader, for data that say one thing and are what their tags say."""
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc, valid-type]
+        """One for our documents."""
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            """The object; whatever the constructors of PyYAML raise becomes a YAMLError."""
+            try:
+                return super().construct_object(node, deep=deep)
+            except (RecursionError, MemoryError):
+                raise
+            except Exception as error:
+                if isinstance(error, yaml.YAMLError) and not str(node.tag).endswith(":binary"):
+                    raise
+                kind = str(node.tag).rpartition(":")[2]
+                what = f"{node.value!r:.40}" if isinstance(node.value, str) else "a value"
+                raise _problem(yaml, f"{what} is no {kind}", node) from None
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            """The mapping, without members that stand there twice."""
+            found = set()
+            for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+                name = (key.tag, key.value) if isinstance(key.value, str) else None
+                if name and name in found:
+                    raise _problem(yaml, f"the member {key.value!r:.60} stands there twice", key)
+                found.add(name)
+            return super().construct_mapping(node, deep=deep)
+
+    def number(loader: Any, node: Any) -> float:
+        value: float = base.construct_yaml_float(loader, node)
+        if math.isinf(value) and "inf" not in node.value.lower():
+            raise _problem(yaml, f"{node.value:.40} is beyond what FLOAT64 holds", node)
+        return value
+
+    Loader.add_constructor("tag:yaml.org,2002:float", number)
+    return Loader
+
+
+def _problem(yaml: Any, reason: str, node: Any) -> Exception:
+    error: Exception = yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
+    return error
 
 
 def _events(yaml: Any, text: str, loader: Any) -> Iterable[Any]:

@@ -8,7 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..files.arrays import Stored, value_of
+from ..files.arrays import Form, NestedArray, Stored, value_of
+from ..files.encode import Encoder
+from ..files.source import Source
+from ..files.values import Value
+from ..generated.container import CURRENT_VERSION
 from .plain import Entry, type_of
 
 SHOWN = 6
@@ -16,6 +20,8 @@ SHOWN = 6
 
 _TOGETHER = 1 << 14
 """Elements compared at once."""
+
+_FORM = Form(CURRENT_VERSION, "little")
 
 _SEVERAL = -1
 
@@ -62,7 +68,11 @@ def array_change(before: Entry, after: Entry, shown: int = SHOWN) -> ArrayChange
     """
     if type_of(before) != type_of(after) or not type_of(before).startswith("ARRAY"):
         return None
-    mine, theirs = _items(before), _items(after)
+    return sequence_change(_items(before), _items(after), shown)
+
+
+def sequence_change(mine: Sequence[Any], theirs: Sequence[Any], shown: int = SHOWN) -> ArrayChange:
+    """The same for what the elements of stored arrays are: NumPy's, or lazy ones."""
     counts: Counter[str] = Counter()
     first: list[ElementChange] = []
     for change in _changes(mine, theirs):
@@ -76,8 +86,15 @@ def array_change(before: Entry, after: Entry, shown: int = SHOWN) -> ArrayChange
 
 
 def _items(entry: Entry) -> Sequence[Any]:
-    value: Sequence[Any] = value_of(entry) if isinstance(entry, Stored) else entry.value
+    value: Sequence[Any] = value_of(entry if isinstance(entry, Stored) else _stored(entry))
     return value
+
+
+def _stored(entry: Value) -> Stored:
+    """An array as it will lie in a file, so that it compares with one that does."""
+    kind, payload = Encoder(_FORM).value("", entry)
+    data = b"".join(payload())
+    return NestedArray(Stored(Source(data), _FORM, kind, True, 1, 0, len(data))).inner(0)
 
 
 def _with_values(
@@ -140,7 +157,8 @@ def _plain(items: Sequence[Any], first: int, last: int) -> list[Any]:
 def _told(item: Any) -> str:
     """A number or an inner array as a text that tells all of it."""
     if hasattr(item, "tolist"):
-        return repr(item.tolist())
+        bits = item.view(f"u{item.dtype.itemsize}") if item.dtype.kind == "f" else item
+        return repr(bits.tolist())
     if isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
         return f"[{', '.join(map(_told, item))}]"
     return repr(item)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..container.layout import pad_up
 from ..files.arrays import Form, Stored, value_of
-from ..files.encode import Encoder
+from ..files.encode import Encoder, name_bytes
 from ..files.values import Value
 from ..files.writer import checked_alignment
 from ..generated.container import ALIGNMENT_DEFAULT, ALIGNMENT_KEY, PADDING
@@ -22,6 +22,24 @@ if TYPE_CHECKING:
     from ..files.part import Part
 
 _PIECE = 1 << 20  # bytes that are compared at once
+
+
+@dataclass(frozen=True)
+class Blanks:
+    """The text of so many blanks, which is never in memory as a whole."""
+
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def pieces(self) -> Iterator[memoryview]:
+        """Its bytes."""
+        for start in range(0, self.count, len(_BLANKS)):
+            yield _BLANKS[: self.count - start]
+
+
+_BLANKS = memoryview(b" " * _PIECE)
 
 
 @dataclass(frozen=True)
@@ -94,9 +112,24 @@ class Front:
 def pair(encoder: Encoder, key: str, entry: Entry) -> Iterator[Piece]:
     """The record of a key; EditError where the version of the file cannot store it."""
     try:
-        yield from encoder.pair(key, entry, None)
+        if isinstance(entry, Value) and isinstance(entry.value, Blanks):
+            yield from _blank_pair(encoder, key, entry.value)
+        else:
+            yield from encoder.pair(key, entry, None)
     except (TypeError, ValueError) as error:
         raise EditError(str(error), "usage", file="") from None
+
+
+def _blank_pair(encoder: Encoder, key: str, blanks: Blanks) -> Iterator[Piece]:
+    layout = encoder.form.layout
+    kind = next(kind for kind in layout.value_types if kind.kind == "string")
+    length = encoder.number(len(blanks), layout.string_length, "the length of a string")
+
+    def payload() -> Iterator[Piece]:
+        yield length
+        yield from blanks.pieces()
+
+    return encoder.record("metadata", {"key": name_bytes(key), "value": (kind.id, payload)})
 
 
 def same(form: Form, key: str, first: Entry | None, second: Entry | None) -> bool:

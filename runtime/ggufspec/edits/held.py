@@ -33,6 +33,6 @@ def check_unchanged(path: Path, descriptor: int, stamp: Stamp) -> None:
     unchanged = Stamp.of(os.fstat(descriptor)) == stamp
     if not unchanged or not stands_for(descriptor, resolved(str(path))):
         raise EditError(
-            "the file has changed since it was read", "usage", file=str(path),
+            "the file has changed since it was read", "system", file=str(path),
             hint="nothing was written; try again",
         )  # fmt: skip

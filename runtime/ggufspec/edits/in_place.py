@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files.atomic import AtomicFile, sync_folder
-from ..files.undo import Undo, undo_path
+from ..files.atomic import AtomicFile, open_regular, sync_folder
+from ..files.undo import Undo, find_undo, undo_path
 from .errors import EditError
 from .held import held
 
@@ -26,31 +25,45 @@ def write_in_place(plan: EditPlan) -> int:
     edit = _edit_of(plan)
     plan.draft.close()  # nothing may look at the bytes through a map while they change
     with held(path, os.O_RDWR, plan.draft.stamp) as file:
-        undo = write_undo(path, edit)
         try:
+            undo = write_undo(path, edit)
             put(file, edit.start, edit.new, edit.new_size)
-        except BaseException:
-            _take_back(file, edit, undo)
+            remove_undo(undo)
+        except BaseException as error:
+            if _is_ours(undo_path(path), edit):
+                _take_back(file, edit, path, error)
             raise
-        remove_undo(undo)
     return len(edit.new)
 
 
 def write_undo(path: Path, edit: Undo) -> Path:
     """Make the undo file of a file, on the disk when this returns; EditError if there is one."""
     undo = undo_path(path)
+    check_free(path)
     try:
         with AtomicFile(undo, replace=False) as output:
-            if os.path.lexists(undo):
-                raise FileExistsError
             output.temporary.chmod(path.stat().st_mode & 0o777)  # it shows no more than the file
             output.write(edit.pack())
     except FileExistsError:
-        raise EditError(
-            f"{undo.name} is there already", "usage", file=str(path),
-            hint="`ggufspec meta recover FILE` ends the edit that it is of",
-        ) from None  # fmt: skip
+        raise _taken(path, undo) from None
     return undo
+
+
+def check_free(path: Path) -> None:
+    """EditError where the name of the undo file of a file is taken, by whatever."""
+    undo = undo_path(path)
+    if os.path.lexists(undo):
+        raise _taken(path, undo)
+
+
+def _taken(path: Path, undo: Path) -> EditError:
+    ours = find_undo(path) is not None
+    return EditError(
+        f"{undo.name} is there already", "usage", file=str(path),
+        hint="`ggufspec meta recover FILE` ends the edit that it is of"
+        if ours
+        else "it is no undo file of ours: give it another name, or edit without --in-place",
+    )  # fmt: skip
 
 
 def put(file: int, start: int, data: bytes, size: int) -> None:
@@ -70,11 +83,31 @@ def remove_undo(undo: Path) -> None:
     sync_folder(undo.parent)
 
 
-def _take_back(file: int, edit: Undo, undo: Path) -> None:
-    """The old state, if the system lets us; otherwise the undo file stays."""
-    with contextlib.suppress(OSError):
+def _is_ours(undo: Path, edit: Undo) -> bool:
+    """Whether the undo file is that of this edit; nobody else writes one while we hold the file."""
+    try:
+        with os.fdopen(open_regular(undo, os.O_RDONLY), "rb") as stream:
+            return stream.read() == edit.pack()
+    except OSError:
+        return False
+
+
+def _take_back(file: int, edit: Undo, path: Path, cause: BaseException) -> None:
+    """The old state, if the system lets us; otherwise EditError, and the undo file stays."""
+    undo = undo_path(path)
+    try:
         put(file, edit.start, edit.old, edit.old_size)
         remove_undo(undo)
+    except BaseException as error:
+        if not os.path.lexists(undo):
+            return
+        reason = getattr(cause, "strerror", None) or str(cause) or "interrupted"
+        raise EditError(
+            f"the edit failed ({reason[:1].lower() + reason[1:]}) and could not be taken back: "
+            f"{undo.name} stays", "system", file=str(path),
+            hint="`ggufspec meta recover FILE` puts the file back as it was, with --new it "
+            "finishes the edit; until then the file may be half changed",
+        ) from error  # fmt: skip
 
 
 def _edit_of(plan: EditPlan) -> Undo:

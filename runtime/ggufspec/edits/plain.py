@@ -18,12 +18,14 @@ from ..files.arrays import Form, NestedArray, Stored, StringArray, array_type, f
 from ..files.source import Source
 from ..files.values import Value, array_element
 from ..generated.container import CURRENT_VERSION, LAYOUTS, ValueType
+from .json_text import brief
 
 Entry = Stored | Value
 """A metadata value of a file, or one to be written."""
 
 _FORM = Form(CURRENT_VERSION, "little")
 _TYPES = {kind.name: kind for kind in LAYOUTS[CURRENT_VERSION].value_types}
+_HAVE_BITS = ("float", "bool")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NAMES = {math.inf: "Infinity", -math.inf: "-Infinity"}
 _PYTHON: dict[str, tuple[type, ...]] = {
@@ -76,7 +78,7 @@ def from_plain(type_name: str, plain: Any) -> Entry:
         return Value(type_name, _item(kind, plain))
     items = _list(plain)
     inner = _TYPES.get(element)
-    if inner is not None and inner.kind != "array" and any(map(_is_bits, items)):
+    if inner is not None and inner.kind in _HAVE_BITS and any(map(_is_bits, items)):
         return _stored(inner, [_packed(inner, item) for item in items], is_array=True)
     return Value(type_name, _elements(element, items))
 
@@ -100,18 +102,18 @@ def _elements(element: str, items: Sequence[Any]) -> Any:
 def _tagged(item: Any) -> Value:
     """An inner array that says its own type."""
     if not isinstance(item, dict) or set(item) != {"type", "value"}:
-        raise ValueError(f'an inner array is {{"type": ..., "value": ...}} here, not {item!r:.40}')
+        raise ValueError(f'an inner array is {{"type": ..., "value": ...}} here, not {brief(item)}')
     name = item["type"]
     element = array_element(name) if isinstance(name, str) else None
     if not element:
-        raise ValueError(f"{name!r:.40} is no type of an array")
+        raise ValueError(f"{brief(name)} is no type of an array")
     check_type(name)
     return Value(name, _elements(element, _list(item["value"])))
 
 
 def _list(plain: Any) -> Sequence[Any]:
     if not isinstance(plain, list):
-        raise ValueError(f"an array is [...], not {plain!r:.40}")
+        raise ValueError(f"an array is [...], not {brief(plain)}")
     return plain
 
 
@@ -123,14 +125,16 @@ def _item(kind: ValueType, plain: Any) -> Any:
         return bytes_of(plain["base64"])
     wanted = _PYTHON[kind.kind]
     if not isinstance(plain, wanted) or (isinstance(plain, bool) and kind.kind != "bool"):
-        raise ValueError(f"{plain!r:.40} is no {kind.name}")
+        raise ValueError(f"{brief(plain)} is no {kind.name}")
+    if isinstance(plain, int) and kind.kind != "float" and plain.bit_length() > 8 * kind.bytes:
+        raise ValueError(f"{kind.name} cannot hold {brief(plain)}")
     if kind.kind != "float":
         return plain
     number: Any = plain
     try:
         return float(number)
     except OverflowError:
-        raise ValueError(f"{kind.name} cannot hold {plain!r:.40}") from None
+        raise ValueError(f"{kind.name} cannot hold {brief(plain)}") from None
 
 
 def bytes_of(text: Any) -> bytes:
@@ -138,7 +142,7 @@ def bytes_of(text: Any) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (TypeError, ValueError):
-        raise ValueError(f"{text!r:.40} is no base64") from None
+        raise ValueError(f"{brief(text)} is no base64") from None
 
 
 def _is_bits(plain: Any) -> bool:
@@ -152,7 +156,7 @@ def _bits(kind: ValueType, plain: Any) -> bytes:
     except ValueError:
         data = b""
     if len(data) != kind.bytes or kind.kind not in ("float", "bool"):
-        raise ValueError(f"{text!r:.40} is no bits of a {kind.name}")
+        raise ValueError(f"{brief(text)} is no bits of a {kind.name}")
     return data[::-1]
 
 
@@ -166,7 +170,7 @@ def _packed(kind: ValueType, plain: Any) -> bytes:
             return struct.pack(float_code(kind, "little"), value)
         return int(value).to_bytes(kind.bytes, "little", signed=kind.kind == "int")
     except OverflowError:
-        raise ValueError(f"{kind.name} cannot hold {plain!r:.40}") from None
+        raise ValueError(f"{kind.name} cannot hold {brief(plain)}") from None
 
 
 def _stored(kind: ValueType, numbers: Sequence[bytes], *, is_array: bool) -> Stored:

@@ -11,8 +11,8 @@ from ..text import plural
 from .changes import Change, Objection, changes_of, objections_to, reordered
 from .draft import Draft, architecture
 from .errors import EditError
-from .filler import BLOCK, KEY, filled, roomy
-from .front import Front
+from .filler import BLOCK, KEY, check_reserved, check_room, filled, is_blank, roomy
+from .front import Blanks, Front
 from .moves import Move, apart, kept_together, packed
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ def plan_edit(
     blanks or padding; data move by whole blocks of a disk then, which a file system may share.
     EditError for values that cannot be stored.
     """
+    for key, entry in draft.entries.items():
+        if entry is not draft.before.get(key):
+            check_reserved(key, entry)
     front, moves = _layout(draft.part, Front(draft.part, draft.entries))
     objections = objections_to(changes_of(draft), (architecture(draft.before), draft.architecture))
     why_not = ""
@@ -94,9 +97,11 @@ def plan_edit(
             else:
                 way, front = "in place", fitting
                 moves = kept_together(draft.part, front.size)
-    if way != "in place" and room is not None and _has_data(moves):
-        front = roomy(front, room)
-        moves = _moves(draft.part, front)
+    if room is not None:
+        check_room(room)
+        if way != "in place" and _has_data(moves):
+            front = roomy(front, room)
+            moves = _moves(draft.part, front)
     blanks = _blanks(front) if front.entries is not draft.entries else None
     result = Draft(draft.path, draft.part, draft.stamp, draft.before, dict(front.entries))
     changes, moved = changes_of(result), reordered(result)
@@ -142,10 +147,12 @@ def _no_fit(part: Part, front: Front) -> str:
     room, needed = part.scan.data_offset, front.end
     if needed > room:
         return f"the new header has {needed:,} bytes, and the data starts at byte {room:,}"
+    if KEY in front.entries and not is_blank(front.entries[KEY]):
+        return f"{KEY} holds something else than blanks"
     return f"the new header leaves {room - needed:,} bytes, too few for a key that fills them"
 
 
 def _blanks(front: Front) -> int | None:
     entry = front.entries.get(KEY)
     value = getattr(entry, "value", None)
-    return len(value) if isinstance(value, str) else None
+    return len(value) if isinstance(value, (str, Blanks)) else None

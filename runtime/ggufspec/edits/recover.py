@@ -61,12 +61,13 @@ def _check_belongs(file: int, edit: Undo, path: Path) -> None:
     size = os.fstat(file).st_size
     between = min(edit.old_size, edit.new_size), max(edit.old_size, edit.new_size)
     length = max(len(edit.old), len(edit.new))
-    there = os.pread(file, length, edit.start)
+    sized = between[0] <= size <= between[1]
+    there = os.pread(file, length, edit.start) if sized else b""
     known = all(
         there[at : at + 1] in (edit.old[at : at + 1] or b"\0", edit.new[at : at + 1])
         for at in _different(there, edit)
     )
-    if not between[0] <= size <= between[1] or not known:
+    if not sized or not known:
         raise EditError(
             "the file is not the one that the undo file is of, or was changed since", "check",
             file=str(path), hint=f"remove {path.name}.undo if the file is as it shall be",

@@ -8,8 +8,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
@@ -30,23 +32,35 @@ class AtomicFile:
 
     replace: whether `commit` may take the place of a file; if not, and one has appeared
     meanwhile, it raises FileExistsError and leaves the whole file under its temporary name.
+
+    like: the files that it is made from: as with cp, a new file is for nobody who may not use all
+    of them, and one that takes the place of another keeps the permissions of that.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = True,
+        like: Iterable[str | os.PathLike[str]] = (),
+    ) -> None:
         self.path = os.fspath(path)
         self.replace = replace
         self._file: io.BufferedWriter | None = None
+        allowed = permissions_of(like)
         with naming(self.path):
             self.target = resolved(self.path)
-            mode = mode_of(self.target)
+            self._mode = mode_of(self.target)
             self.temporary = self.target.with_name(
                 f"{_prefix(self.target)}.{secrets.token_hex(6)}{SUFFIX}"
             )
-            descriptor = os.open(self.temporary, _NEW, 0o666)
+            first = next(mode for mode in (self._mode, allowed, _ALL) if mode is not None)
+            descriptor = os.open(self.temporary, _NEW, first | _OWN)
             self._file = os.fdopen(descriptor, "wb")
             lock(descriptor)
-            if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(descriptor, mode)
+            if self._mode is None and allowed is not None:
+                self._mode = masked(descriptor, allowed)
+            self._permit(descriptor, _OWN)  # until it is whole, it can be opened again
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Append bytes. ValueError after commit or abort."""
@@ -75,9 +89,16 @@ class AtomicFile:
         with naming(self.path):
             if not file.closed:
                 file.flush()
+                if close:
+                    self._permit(file.fileno())
                 os.fsync(file.fileno())
             if close:
                 file.close()
+
+    def _permit(self, descriptor: int, also: int = 0) -> None:
+        """Let those use it who shall, no others."""
+        if self._mode is not None and hasattr(os, "fchmod"):
+            os.fchmod(descriptor, self._mode | also)
 
     def commit(self) -> None:
         """Flush to the disk and give the file its name."""
@@ -122,6 +143,9 @@ class AtomicFile:
 
 SUFFIX = ".ggufspec-tmp"
 """What names of files in the making end with."""
+
+_OWN = stat.S_IRUSR | stat.S_IWUSR
+_ALL = 0o666
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
@@ -254,6 +278,20 @@ def mode_of(target: Path) -> int | None:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file")
     return stat.S_IMODE(mode)
+
+
+def permissions_of(sources: Iterable[str | os.PathLike[str]]) -> int | None:
+    """What everybody may do with all of these files, for one that is made from them.
+
+    None where there are none.
+    """
+    modes = [stat.S_IMODE(Path(source).stat().st_mode) & 0o777 for source in sources]
+    return reduce(and_, modes) if modes else None
+
+
+def masked(descriptor: int, mode: int) -> int:
+    """As much of a mode as the umask has left a file that was created with it, or with more."""
+    return mode & stat.S_IMODE(os.fstat(descriptor).st_mode)
 
 
 def sync_folder(folder: Path) -> None:

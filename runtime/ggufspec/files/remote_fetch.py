@@ -11,6 +11,9 @@ from ..text import plural
 from .remote_http import Again, Answer, RemoteError, Unsatisfiable, Web
 from .urls import Remote
 
+_STEPS = 8
+"""A server that ends its answers early has to bring this part of the first range each time."""
+
 
 class Ended(Exception):  # noqa: N818  no error: it tells the size
     """A file whose size nobody told has come to its end."""
@@ -76,13 +79,18 @@ class Beginning:
             view.release()
 
     def _get(self, end: int) -> None:
-        """Fetch up to `end`, or to the end of the file; as often as `tries` says."""
+        """Fetch up to `end`, or to the end of the file; with `tries` for each step forward."""
         tries = 0
         while self.there < self._until(end):
+            before = self.there
             try:
                 self._take(end)
             except Again as reason:
                 self._drop()
+                if self._is_step(self.there - before, reason):
+                    tries = 0
+                    time.sleep(reason.wait)
+                    continue
                 tries += 1
                 if tries >= self._remote.tries:
                     message = f"{reason} (tried {plural(tries, 'time')})"
@@ -91,6 +99,10 @@ class Beginning:
             except BaseException:
                 self._drop()
                 raise
+
+    def _is_step(self, count: int, reason: Again) -> bool:
+        """Whether so many bytes are worth as many requests as the file takes at that rate."""
+        return reason.number != errno.ETIMEDOUT and count * _STEPS >= max(self._remote.first, 1)
 
     def _until(self, end: int) -> int:
         return end if self.size is None else min(end, self.size)

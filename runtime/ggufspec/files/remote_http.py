@@ -14,6 +14,7 @@ from http.client import responses
 from typing import TYPE_CHECKING
 
 from ..errors import MissingExtraError
+from ..text import printable
 from .urls import Remote, UrlError, shown
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ ALLOW_HTTP = "GGUFSPEC_ALLOW_HTTP"
 """The variable that allows http:// to other machines when it is 1."""
 
 _REDIRECTS = 5
+_LAST_PORT = 65535
 _SLOWEST = 1000  # bytes a second that an answer brings at least, the first seconds aside
 _LONGEST_WAIT = 30.0  # seconds that a server may ask us to wait
 _AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -129,13 +131,16 @@ class Web:
         try:
             self._url = httpx.URL(remote.url)
         except (httpx.InvalidURL, ValueError) as error:
-            raise UrlError(f"{remote} is no URL: {error}") from None
+            raise UrlError(str(remote), f"it is no URL: {_reason(error)}") from None
         if not self._url.host:
-            raise UrlError(f"{remote} is no URL: it names no server")
+            raise UrlError(str(remote), "it is no URL: it names no server")
+        if not _has_port(self._url):
+            raise UrlError(str(remote), f"it is no URL: ports go from 1 to {_LAST_PORT:,}")
         if not _allowed(self._url):
             raise UrlError(
-                f"{remote}: http:// is read from this machine only, since anyone on the way can "
-                f"change what comes; use https://, or set {ALLOW_HTTP}=1"
+                str(remote),
+                "http:// is read from this machine only, since anyone on the way can change what "
+                f"comes; use https://, or set {ALLOW_HTTP}=1",
             )
         self._client: httpx.Client | None = None
         self._identity: _Identity | None = None
@@ -186,7 +191,6 @@ class Web:
             following = response.next_request
             if following is None:
                 raise _error(response, errno.EIO, "it redirects to nowhere")
-            _check_redirect(response, request.url, following.url)
             request = following
         raise _error(response, errno.ELOOP, f"more than {_REDIRECTS} redirects")
 
@@ -201,6 +205,7 @@ class Web:
                 headers={"User-Agent": f"ggufspec/{__version__}", "Accept": "*/*"},
                 trust_env=not _is_loopback(self._url),  # no proxy between us and ourselves
                 verify=_certificates(),
+                event_hooks={"response": [_check_location]},
             )
         return self._client
 
@@ -269,11 +274,32 @@ def _is_loopback(url: httpx.URL) -> bool:
         return False
 
 
+def _has_port(url: httpx.URL) -> bool:
+    return url.port is None or 0 < url.port <= _LAST_PORT
+
+
+def _check_location(response: httpx.Response) -> None:
+    """Refuse a redirect before httpx looks at it, which takes some of them for another fault."""
+    import httpx
+
+    if not response.has_redirect_location:
+        return
+    old = response.request.url
+    try:
+        new = old.join(response.headers["location"])
+    except (httpx.InvalidURL, UnicodeError, ValueError) as error:
+        raise _error(response, errno.EIO, "it redirects to what is no URL") from error
+    _check_redirect(response, old, new)
+
+
 def _check_redirect(response: httpx.Response, old: httpx.URL, new: httpx.URL) -> None:
     """Nobody leads from https to less, or from elsewhere into this machine."""
+    if new.scheme not in ("http", "https"):
+        scheme = printable(new.scheme, 20)
+        raise _error(response, errno.EACCES, f"it redirects to a {scheme}: URL, which is refused")
     less = old.scheme == "https" and new.scheme != "https"
     inward = _is_loopback(new) and not _is_loopback(old)
-    if less or inward or not _allowed(new):
+    if less or inward or not (new.host and _has_port(new) and _allowed(new)):
         target = shown(str(new))
         raise _error(response, errno.EACCES, f"it redirects to {target}, which is refused")
 
@@ -288,7 +314,7 @@ def _said(status: int) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) or type(error).__name__
+    return str(error).rstrip(". ") or type(error).__name__
 
 
 def _number(text: str | None) -> int | None:

@@ -44,7 +44,11 @@ class Fault:
         rule = RULES[self.check]
         facts = {"file": self.part.file, **self.facts}
         return GGUFError(
-            rule.message.format(**facts), code=rule.id, path="metadata", hint=rule.hint
+            rule.message.format(**facts),
+            code=rule.id,
+            path="metadata",
+            hint=rule.hint,
+            file=str(self.part.source.path or ""),
         )
 
 

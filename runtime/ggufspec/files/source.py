@@ -23,10 +23,13 @@ ByteSource = str | os.PathLike[str] | bytes | bytearray | memoryview | mmap.mmap
 class Source:
     """A file on disk (memory-mapped) or a buffer of the caller's.
 
-    `path` is the file's name, None for a buffer; `size` its bytes when it was opened.
+    `path` is the file's name, None for a buffer; `size` its bytes when it was opened, and
+    `status` what the system said of it then, None where that is nothing.
     Nothing is ever written through it. Views handed out stay valid after `close`: the mapping
     goes when the last of them does.
     """
+
+    status: os.stat_result | None = None
 
     remote = False
     """Whether it lies on a server, from which the header alone is fetched."""
@@ -41,7 +44,8 @@ class Source:
             self.path = os.fspath(origin)
             self._file = _open_regular(self.path)
             try:
-                self.size = os.fstat(self._file.fileno()).st_size
+                self.status = os.fstat(self._file.fileno())
+                self.size = self.status.st_size
                 self._map = self._mapped(self._file)
             except BaseException:
                 self._file.close()

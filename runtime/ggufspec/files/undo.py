@@ -39,6 +39,14 @@ class Undo:
     old: bytes
     new: bytes
 
+    @property
+    def fits(self) -> bool:
+        """Whether the bytes lie in the file, before and after, and account for its sizes."""
+        old_end, new_end = self.start + len(self.old), self.start + len(self.new)
+        if old_end == new_end and self.old_size == self.new_size:
+            return old_end <= self.old_size
+        return (old_end, new_end) == (self.old_size, self.new_size)
+
     def pack(self) -> bytes:
         """The content of the undo file."""
         head = _HEAD.pack(self.old_size, self.new_size, self.start, len(self.old), len(self.new))
@@ -55,7 +63,8 @@ class Undo:
         old_size, new_size, start, old, new = _HEAD.unpack(body[len(MAGIC) : place])
         if place + old + new != len(body):
             return None
-        return Undo(old_size, new_size, start, body[place : place + old], body[place + old :])
+        edit = Undo(old_size, new_size, start, body[place : place + old], body[place + old :])
+        return edit if edit.fits else None
 
 
 def undo_path(path: str | os.PathLike[str]) -> Path:

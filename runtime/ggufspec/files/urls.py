@@ -14,7 +14,15 @@ _SCHEMES = ("https://", "http://")
 
 
 class UrlError(ValueError):
-    """A URL that is none, or from which nothing is read."""
+    """A URL that is none, or from which nothing is read: `url`, fit to be shown, and why."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(url, reason)
+        self.url = url
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{self.url}: {self.reason}"
 
 
 @dataclass(frozen=True)

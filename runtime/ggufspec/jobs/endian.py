@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..container.scan import ByteOrder
-from ..edits.draft import Stamp
 from ..errors import GGUFError
 from ..files.arrays import Form
 from ..files.atomic import AtomicFile
@@ -26,6 +25,7 @@ from ..files.reader import load_part
 from ..files.tensor import Tensor, Tensors
 from ..generated.shards import COUNT_KEY, NUMBER_KEY
 from .errors import ConversionError
+from .unchanged import unchanged
 
 if TYPE_CHECKING:
     from ..files.encode import Piece
@@ -161,18 +161,13 @@ def write_endian(
     """Carry a plan out; see `convert_endian`."""
     plan.check()
     path = plan.part.source.path
-    stamp = _stamp(path)
-    with AtomicFile(target, replace=replace) as output:
+    like = [path] if path else []
+    with AtomicFile(target, replace=replace, like=like) as output, unchanged([plan.part]):
         for piece in _pieces(plan, threads):
             output.write(piece)
             advance(len(piece))
         output.flush()
         _check(plan, output.temporary)
-        if _stamp(path) != stamp:
-            raise ConversionError(
-                "the file has changed since it was read", "usage", file=path,
-                hint="nothing was written; try again",
-            )  # fmt: skip
 
 
 def _pieces(plan: EndianPlan, threads: int | None) -> Iterator[Piece]:
@@ -290,10 +285,6 @@ def _notes(plan: EndianPlan) -> Iterator[str]:
             f"this is file {number + 1} of a set of {count}: each file is converted by itself, "
             "and a set is read only when all have one byte order"
         )
-
-
-def _stamp(path: str | None) -> Stamp | None:
-    return Stamp.of(Path(path).stat()) if path is not None else None
 
 
 def _check(plan: EndianPlan, path: Path) -> None:

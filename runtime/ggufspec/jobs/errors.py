@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
-Kind = Literal["usage", "unsupported", "data", "check"]
+Kind = Literal["usage", "unsupported", "data", "check", "system"]
 
 
 class ConversionError(ValueError):
     """Why a file cannot be made.
 
     ``kind``: "usage" (an option helps), "unsupported" (not known, or not yet), "data" (what the
-    tensors or the importance matrix hold) or "check" (something that was asked for does not
-    hold). ``file``: the one that it is about, "" for none, None for the input. ``hint``: what
-    helps.
+    tensors or the importance matrix hold), "check" (something that was asked for does not hold) or
+    "system" (the system refused). ``file``: the one that it is about, "" for none, None for the
+    input. ``hint``: what helps.
     """
 
     def __init__(

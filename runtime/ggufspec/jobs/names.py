@@ -35,6 +35,15 @@ _SIZE = re.compile(r"(?:[0-9]+x)?(?:[0-9]+\.)?[0-9]+[QTBMK]")
 _ATTRIBUTE = re.compile(r"[A-Za-z]+(?:[0-9]+\.)?[0-9]+[A-Za-z]+")
 _VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)*")
 _ENCODING = re.compile(r"(?!LoRA|vocab)\w+", re.ASCII)
+_FOREIGN = re.compile(r'[/\\<>:"|?*]')
+"""What not every system lets be in a name."""
+
+_DEVICES = re.compile(r"(?:CON|PRN|AUX|NUL|(?:COM|LPT)[0-9\u00b9\u00b2\u00b3])", re.IGNORECASE)
+"""Names that are no files on Windows, whatever follows a dot."""
+
+_LEADING = "-."
+"""What makes a name an option of commands, or a hidden file, where it stands first."""
+
 _UNITS = ((1e12, 1e-12, "T"), (1e9, 1e-9, "B"), (1e6, 1e-6, "M"))
 
 
@@ -145,8 +154,9 @@ def standard_name(
 ) -> StandardName:
     """A standard name of parts, as gguf-py makes it.
 
-    BaseName is `base_name`, else `name`, else `ggml-model`. Spaces and path separators become
-    hyphens, the Encoding upper case. A part that is missing is left out, the Version too.
+    BaseName is `base_name`, else `name`, else `ggml-model`. Spaces, path separators and what
+    Windows has in no name become hyphens, the Encoding upper case. A part that is missing is left
+    out, the Version too.
     """
     base = base_name if base_name and base_name.strip() else name
     return StandardName(
@@ -161,7 +171,7 @@ def standard_name(
 
 
 def _tidy(text: str | None) -> str:
-    return re.sub(r"[ /\\]", "-", (text or "").strip())
+    return _FOREIGN.sub("-", (text or "").strip().replace(" ", "-"))
 
 
 def size_label(shapes: Mapping[str, Sequence[int]]) -> str:
@@ -227,7 +237,13 @@ def name_of_model(file: File, given: Mapping[str, str] | None = None) -> ModelNa
         sidecar="mmproj" if _is_projector(file.metadata, said["type"]) else "",
     )
     made = replace(made, **_given(given or {}))
-    _check(made)
+    texts = [*(given or {}).values(), *(text for key, text in said.items() if key != "type")]
+    if any(_FOREIGN.search(text) for text in texts):
+        notes.append(
+            'characters that not all systems let be in names (/ \\ < > : " | ? *) are hyphens'
+        )
+    made = _led(made, notes)
+    _check(made, len(file.paths))
     if made.base_name == UNNAMED:
         notes.append("the metadata have no name (general.basename, general.name)")
     try:
@@ -261,8 +277,20 @@ def _given(given: Mapping[str, str]) -> dict[str, Any]:
     return {part: text.upper() if part == "encoding" else text for part, text in parts.items()}
 
 
-def _check(name: StandardName) -> None:
-    text = str(name)
+def _led(name: StandardName, notes: list[str]) -> StandardName:
+    """The name, with a letter or so in front."""
+    bare = replace(
+        name, sidecar=name.sidecar.lstrip(_LEADING), base_name=name.base_name.lstrip(_LEADING)
+    )
+    if not str(name).startswith(tuple(_LEADING)) or not bare.base_name:
+        return name
+    notes.append(f"the name would begin with {str(name)[0]!r}, which is left out")
+    return bare if name.sidecar else replace(name, base_name=bare.base_name)
+
+
+def _check(name: StandardName, files: int) -> None:
+    """ConversionError for what cannot be the name of a file, or of one of so many files."""
+    text = str(replace(name, shard=(files, files) if files > 1 else None))
     bad = next((character for character in text if not character.isprintable()), None)
     if bad is not None:
         raise ConversionError(
@@ -272,7 +300,12 @@ def _check(name: StandardName) -> None:
     if not name.base_name.strip("-."):
         raise ConversionError("the BaseName has neither letters nor digits", "data",
                               hint="--set base_name=... gives one")  # fmt: skip
-    size = len(text.encode()) + (len(shard_name("", 1, 1)) - len(SUFFIX))
+    if _DEVICES.fullmatch(text.partition(".")[0].rstrip()):
+        raise ConversionError(
+            f"Windows takes {text.partition('.')[0]} for a device, not for a file", "data",
+            hint="--set gives a part another text",
+        )  # fmt: skip
+    size = len(text.encode())
     if size > MOST:
         raise ConversionError(
             f"the name would have {size} bytes of at most {MOST}: {text:.40}...", "data",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..files.shard_names import shard_name
 from ..files.writer import Writer, planned_size
 from .errors import ConversionError
 from .resume import Done, PartialFile, identity
+from .together import name_together
 
 if TYPE_CHECKING:
     from .origin import Origin
@@ -103,10 +105,10 @@ def start(
         )
         sink = PartialFile(
             path, identity(plan, number, origin), origin, [step.tensor for step in file.steps],
-            front=front, replace=replace,
+            front=front, replace=replace, like=plan.source.paths,
         )  # fmt: skip
     else:
-        sink = AtomicFile(path, replace=replace)
+        sink = AtomicFile(path, replace=replace, like=plan.source.paths)
     plans = [step.plan for step in file.steps]
     writer = Writer(
         path, file.metadata, plans, alignment=file.alignment, byte_order=file.byte_order,
@@ -116,12 +118,21 @@ def start(
 
 
 def finish(works: list[Work]) -> None:
-    """Give all files their names, of a set the first last; one that cannot have it stops none."""
+    """Give all files their names, of a set the first last.
+
+    A file that appeared meanwhile stops none of the others, and what was made keeps its temporary
+    name. The files that a set replaces are set aside first: never is it a mixture of both.
+    """
     failed: FileExistsError | None = None
-    for work in reversed(works):
-        try:
-            work.writer.finish()
-        except FileExistsError as error:
-            failed = error
+    for _, group in groupby(works, key=lambda work: id(work.plan)):
+        some = list(group)
+        if len(some) > 1 and some[0].sink.replace:
+            name_together([(work.sink, work.writer.finish) for work in some])
+            continue
+        for work in reversed(some):
+            try:
+                work.writer.finish()
+            except FileExistsError as error:
+                failed = error
     if failed:
         raise failed

@@ -7,7 +7,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from ..edits.literals import check_type, parse_integer, parse_string, parse_truth, parse_value
+from ..edits.literals import (
+    check_type,
+    parse_float,
+    parse_integer,
+    parse_string,
+    parse_truth,
+    parse_value,
+)
 from ..files.values import Value
 from ..recipes import pattern_of
 from .errors import ConversionError
@@ -89,7 +96,7 @@ def _int(key: str, text: str) -> Value:
 
 def _float(key: str, text: str) -> Value:
     _check_key(key)
-    return Value("FLOAT32", float(text))
+    return Value("FLOAT32", parse_float(text))
 
 
 def _bool(key: str, text: str) -> Value:

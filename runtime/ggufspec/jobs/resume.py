@@ -17,7 +17,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -27,10 +27,12 @@ from .. import __version__
 from ..files.atomic import (
     IrregularFileError,
     lock,
+    masked,
     mode_of,
     name_it,
     naming,
     open_regular,
+    permissions_of,
     resolved,
     stands_for,
     sync_folder,
@@ -120,7 +122,7 @@ class PartialFile:
 
     made_from: has to be the same as in the interrupted run. tensors: those of the source, in the
     order of the output. front: bytes at the beginning that a file of ours has to share, before
-    anything is cut off.
+    anything is cut off. like: as of `AtomicFile`.
     """
 
     def __init__(
@@ -132,6 +134,7 @@ class PartialFile:
         *,
         front: int,
         replace: bool,
+        like: Iterable[Path] = (),
     ) -> None:
         self.path = os.fspath(path)
         self.target = resolved(self.path)
@@ -145,11 +148,13 @@ class PartialFile:
         self._front = front
         self._position = self._kept = 0
         self._cut = False
+        self._mode: int | None = None
         self._noted = time.monotonic()
+        allowed = permissions_of(like)
         with naming(self.path):
             self._file: io.BufferedRandom | None = _opened(self.temporary)
         try:
-            self._begin()
+            self._begin(allowed)
         except BaseException:
             self._file.close()
             raise
@@ -191,6 +196,8 @@ class PartialFile:
         with naming(self.path):
             self._trim()
             self._save()
+            if self._mode is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), self._mode)
             os.fsync(file.fileno())
             self._file = None
             if sys.platform == "win32":  # which renames nothing that is open
@@ -211,19 +218,21 @@ class PartialFile:
         with contextlib.suppress(OSError):
             file.close()
 
-    def _begin(self) -> None:
+    def _begin(self, allowed: int | None) -> None:
         descriptor = unfinished(self._file).fileno()
         if not lock(descriptor) or not stands_for(descriptor, self.temporary):
             raise ConversionError(
                 "another process is writing it", "usage", file=str(self.temporary)
             )
         with naming(self.path):
-            mode = mode_of(self.target)
+            self._mode = mode = mode_of(self.target)
             if mode is not None and not self.replace:
                 raise ConversionError("the output exists", "usage", file=self.path)
+            if mode is None and allowed is not None:
+                self._mode = mode = masked(descriptor, allowed)
             self._take_up()
             if mode is not None and hasattr(os, "fchmod"):
-                os.fchmod(descriptor, mode)
+                os.fchmod(descriptor, mode | 0o600)  # so that it can be taken up again
             if not os.fstat(descriptor).st_size:
                 self._save()
 

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 MOST_BLOCKS = 512
 """llama.cpp has room for so many."""
 
+MOST = (1 << 32) - 1
+"""llama.cpp reads these keys as UINT32."""
+
 
 class UncountedError(Exception):
     """What a file needs cannot be counted, and why."""
@@ -21,6 +24,7 @@ class Keys:
     def __init__(self, metadata: Metadata, architecture: str) -> None:
         self._metadata = metadata
         self._prefix = f"{architecture}."
+        self.architecture = architecture
 
     def __contains__(self, name: str) -> bool:
         return self._prefix + name in self._metadata
@@ -37,8 +41,22 @@ class Keys:
             return default
         return self._count(name, self._metadata[self._prefix + name])
 
-    def each(self, name: str, blocks: int, default: list[int]) -> list[int]:
-        """One number a block; blocks behind the end of an array have 0."""
+    def called(self, name: str) -> str:
+        """What the file calls a key."""
+        return self._prefix + name
+
+    def positive(self, name: str, default: int | None = None) -> int:
+        """The same as `number`; UncountedError for 0, too."""
+        number = self.number(name, default)
+        if not number:
+            raise UncountedError(f"{self._prefix}{name} is 0")
+        return number
+
+    def each(self, name: str, blocks: int, default: list[int], *, exact: bool = False) -> list[int]:
+        """One number a block; blocks behind the end of an array have 0.
+
+        exact: UncountedError for an array of another length, which llama.cpp refuses.
+        """
         if name not in self:
             return default
         key = self._prefix + name
@@ -49,6 +67,8 @@ class Keys:
             raise UncountedError(
                 f"{key} has {stored.count:,} values; llama.cpp takes {MOST_BLOCKS}"
             )
+        if exact and stored.count != blocks:
+            raise UncountedError(f"{key} has {stored.count:,} values for {blocks:,} blocks")
         values = [self._count(name, value) for value in self._metadata[key]][:blocks]
         return values + [0] * (blocks - len(values))
 
@@ -59,4 +79,6 @@ class Keys:
                 raise ValueError
         except (TypeError, ValueError, OverflowError):
             raise UncountedError(f"{self._prefix}{name} is no count") from None
+        if number > MOST:
+            raise UncountedError(f"{self._prefix}{name} is beyond the {MOST:,} of llama.cpp")
         return int(number)

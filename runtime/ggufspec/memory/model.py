@@ -6,6 +6,7 @@ as in spec/memory.yaml.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,7 @@ def describe(file: File) -> Model:
         found, window, most_values = _blocks(keys, rules or Keeps())
     except UncountedError as reason:
         uncounted = str(reason)
+    notes += _notes(metadata, keys, rules or Keeps(), uncounted)
     further = _number(keys, "nextn_predict_layers") or 0
     if further and not uncounted:
         notes.append(
@@ -126,9 +128,28 @@ def _check_kind(file: File, architecture: str) -> None:
     if isinstance(kind, str) and kind not in ("model", ""):
         raise UncountedError(f"a file of the type {kind!r:.40} is not run by itself")
     if not architecture:
-        raise UncountedError("the key general.architecture is missing")
+        raise UncountedError(_nameless(file.metadata))
     if not len(file.tensors):
         raise UncountedError("there are no tensors, so there is nothing to run")
+
+
+def _nameless(metadata: Metadata) -> str:
+    """Why no architecture is known."""
+    key = "general.architecture"
+    if key not in metadata:
+        return f"the key {key} is missing"
+    if metadata.type_of(key) != "STRING":
+        return f"{key} is {metadata.type_of(key)}, not STRING"
+    return f"{key} is not UTF-8" if metadata[key] else f"{key} is empty"
+
+
+def _notes(metadata: Metadata, keys: Keys, rules: Keeps, uncounted: str) -> Iterator[str]:
+    """What a reader of the numbers should know of keys that do not say what they should."""
+    name = "context_length"
+    if name in keys and not _number(keys, name):
+        yield f"{keys.called(name)} does not say how many tokens the model sees"
+    if rules.logits and rules.cache and not uncounted and not _tokens(metadata, keys):
+        yield "how many tokens there are is not told, so that outputs are not counted"
 
 
 def _tokens(metadata: Metadata, keys: Keys) -> int:
@@ -162,13 +183,19 @@ def _blocks(keys: Keys, rules: Keeps) -> tuple[list[Block], int, int]:
     used = used or count
     if not rules.cache:
         return [Block()] * used, 0, 0
-    heads = keys.each("attention.head_count", count, [0] * count)
-    heads_kv = keys.each("attention.head_count_kv", count, heads)
-    states = _states(keys, rules.recurrent, heads_kv, used)
+    heads = keys.each("attention.head_count", count, [0] * count, exact=True)
+    heads_kv = keys.each("attention.head_count_kv", count, heads, exact=True)
+    states = _states(keys, rules.recurrent, heads_kv, used, count)
     window, windows = _windows(keys, rules.window, states, used)
     lengths = _lengths(keys, heads)
     indexed = _indexed(keys, rules.indexer, used)
     own = _own(keys, rules, count)
+    attending = [
+        place
+        for place in range(min(used, own))
+        if _attends(keys, rules.recurrent, states, place, count)
+    ]
+    _check_heads(keys, heads, heads_kv, attending)
     latent = rules.latent and _is_latent(keys)
     blocks, most_values = [], 0
     for place in range(used):
@@ -177,10 +204,14 @@ def _blocks(keys: Keys, rules: Keeps) -> tuple[list[Block], int, int]:
         state = state_elements(keys, heads[0]) if states[place] else 0
         if place >= own:
             blocks.append(Block(shared=True, window=windows[place]))
-        elif not _attends(keys, rules.recurrent, states, place, count):
+        elif place not in attending:
             blocks.append(Block(state=state))
         else:
-            index = keys.number("attention.indexer.key_length") if indexed[place] else 0
+            index = keys.positive("attention.indexer.key_length") if indexed[place] else 0
+            if heads_kv[place] and not (key_head and (value_head or latent)):
+                raise UncountedError(
+                    f"a head of {'values' if key_head else 'keys'} would have no elements"
+                )
             blocks.append(
                 Block(
                     heads_kv[place] * key_head,
@@ -193,14 +224,36 @@ def _blocks(keys: Keys, rules: Keeps) -> tuple[list[Block], int, int]:
                     windows[place],
                 )
             )
+    if all(block.kind in ("shared", "none") for block in blocks):
+        raise UncountedError("by its keys no block would keep anything")
     return blocks, window if any(windows) else 0, most_values
+
+
+def _check_heads(keys: Keys, heads: list[int], heads_kv: list[int], attending: list[int]) -> None:
+    """UncountedError where blocks with keys and values have no heads, or impossible ones."""
+    if not attending:
+        return
+    name, name_kv = "attention.head_count", "attention.head_count_kv"
+    if name not in keys:
+        raise UncountedError(f"the key {keys.called(name)} is missing")
+    if not heads[0]:
+        raise UncountedError(f"{keys.called(name)} is 0 in the first block")
+    for place in attending:
+        if heads_kv[place] > heads[place]:
+            raise UncountedError(
+                f"{keys.called(name_kv)} is {heads_kv[place]:,} in block {place}, more than the "
+                f"{heads[place]:,} of {keys.called(name)}"
+            )
+    # An array may leave some blocks without any, as those of Deci do.
+    if not any(heads_kv[place] for place in attending):
+        raise UncountedError(f"{keys.called(name_kv if name_kv in keys else name)} is 0")
 
 
 def _lengths(keys: Keys, heads: list[int]) -> dict[bool, tuple[int, int]]:
     """Elements a head of keys and values, by whether a block has a window."""
     if not heads[0]:
         return {False: (0, 0), True: (0, 0)}
-    default = keys.number("embedding_length") // heads[0]
+    default = keys.positive("embedding_length") // heads[0]
     key = keys.number("attention.key_length", default)
     value = keys.number("attention.value_length", default)
     window = (
@@ -233,7 +286,9 @@ def _windows(
     return size, [every == 0 or place % every != full for place in range(used)]
 
 
-def _states(keys: Keys, rules: Recurrent | None, heads_kv: list[int], used: int) -> list[bool]:
+def _states(
+    keys: Keys, rules: Recurrent | None, heads_kv: list[int], used: int, count: int
+) -> list[bool]:
     """Which blocks have a recurrent state."""
     if rules is None:
         return [False] * used
@@ -242,8 +297,8 @@ def _states(keys: Keys, rules: Recurrent | None, heads_kv: list[int], used: int)
     if rules.where == "heads":
         return [not heads for heads in heads_kv[:used]]
     if rules.where == "heads_ffn":
-        forward = keys.each("feed_forward_length", used, [0] * used)
-        return [not heads and not ffn for heads, ffn in zip(heads_kv, forward, strict=False)]
+        forward = keys.each("feed_forward_length", count, [0] * count, exact=True)
+        return [not heads_kv[place] and not forward[place] for place in range(used)]
     if "attention.recurrent_layers" in keys:
         return [flag != 0 for flag in keys.each("attention.recurrent_layers", used, [])]
     every = keys.number("full_attention_interval", rules.every) or rules.every
@@ -257,7 +312,7 @@ def _attends(
     if rules is None or rules.where == "both":
         return True
     if rules.where == "heads_ffn":
-        forward = keys.each("feed_forward_length", count, [0] * count)
+        forward = keys.each("feed_forward_length", count, [0] * count, exact=True)
         return not states[place] and not forward[place]
     return not states[place]
 
@@ -287,4 +342,7 @@ def _own(keys: Keys, rules: Keeps, count: int) -> int:
     """How many of the first blocks have a cache of their own."""
     if rules.own:
         return rules.own
-    return count - (keys.number(rules.shared, 0) if rules.shared else 0)
+    shared = keys.number(rules.shared, 0) if rules.shared else 0
+    if shared >= count:
+        raise UncountedError(f"{keys.called(rules.shared)} is {shared:,}, of {count:,} blocks")
+    return count - shared

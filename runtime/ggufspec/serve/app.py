@@ -12,6 +12,7 @@ from ..errors import MissingExtraError
 from .gate import App, Gate
 from .library import Library, Shared
 from .page import served_page
+from .sending import Exact, log_in_lines
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,7 +47,7 @@ def application(roots: Iterable[Path], token: str, hosts: Iterable[str]) -> App:
             [{"name": file.name, "size": file.size, "url": _url(file)} for file in found]
         )
 
-    async def file(request: Request) -> Response:
+    async def file(request: Request) -> Response | Exact:
         shared = await run_in_threadpool(library.find, request.path_params["id"])
         if shared is None:
             return Response("not found\n", 404, media_type="text/plain")
@@ -57,7 +58,9 @@ def application(roots: Iterable[Path], token: str, hosts: Iterable[str]) -> App:
             status = shared.path.stat()
         except OSError:
             return Response("not found\n", 404, media_type="text/plain")
-        return FileResponse(shared.path, media_type="application/octet-stream", stat_result=status)
+        kind = "application/octet-stream"
+        answer = FileResponse(shared.path, media_type=kind, stat_result=status)
+        return Exact(answer, shared.name)
 
     routes = [
         Route("/", page),
@@ -92,10 +95,14 @@ def run(app: App, server: socket.socket) -> None:
     """Serve until somebody stops it (Ctrl-C: KeyboardInterrupt)."""
     try:
         import uvicorn
+
+        from .patience import Patient
     except ImportError:
         raise MissingExtraError("serving files needs starlette and uvicorn", "serve") from None
     config = uvicorn.Config(
         app,
+        http=Patient,
+        log_config=None,
         log_level="error",
         access_log=False,  # it would show the token
         server_header=False,
@@ -105,4 +112,5 @@ def run(app: App, server: socket.socket) -> None:
         timeout_graceful_shutdown=_PATIENCE,
         proxy_headers=False,
     )
+    log_in_lines()
     uvicorn.Server(config).run(sockets=[server])

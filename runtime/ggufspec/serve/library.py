@@ -66,7 +66,7 @@ class Library:
     def _shared(self, root: Path, path: Path, prefix: str) -> Shared | None:
         """A file, unless its links lead out of the folder or to something else."""
         real = Path(os.path.realpath(path))
-        if real != root and not real.is_relative_to(root):
+        if real != root and not (real.is_relative_to(root) and _named_so(real.name)):
             return None
         try:
             status = real.stat()
@@ -79,6 +79,10 @@ class Library:
         return Shared(number, printable(prefix + inside, 1000), real, status.st_size)
 
 
+def _named_so(name: str) -> bool:
+    return name.lower().endswith(SUFFIX)
+
+
 def _gguf_files(root: Path) -> Iterator[Path]:
     """Files below a folder whose names end in .gguf; links to folders are not followed."""
     if not root.is_dir():
@@ -87,5 +91,5 @@ def _gguf_files(root: Path) -> Iterator[Path]:
     for folder, below, names in os.walk(root):
         below.sort()
         for name in sorted(names):
-            if name.lower().endswith(SUFFIX):
+            if _named_so(name):
                 yield Path(folder, name)

@@ -107,7 +107,7 @@ def _scanned(files: shards.FileSet) -> Iterator[Finding]:
     """
     for part in files.parts:
         for finding in part.scan.findings:
-            if part.number and finding.rule in _OF_MODEL:
+            if finding.rule in _OF_MODEL and not files.has_first(part):
                 continue
             yield replace(finding, file=files.names[part.number])
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..files.arrays import Stored
+from ..files.arrays import Stored, value_of
 from ..files.part import Part
 from ..files.shard_names import shard_name
 from ..files.shards import OWN_KEYS, Fault, belonging, gather, own_name, stated_count
+from ..generated.shards import NUMBER_KEY
 from .findings import Collector
+
+_REMOTE_HINT = "download all files of the set into one folder"
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class FileSet:
     def complete(self) -> bool:
         """Whether no file is missing."""
         return len(self.parts) == len(self.names)
+
+    def has_first(self, part: Part) -> bool:
+        """Whether a part is not known to be a later file, by its place or what it says itself."""
+        return part.number == 0 and not (self.count > 1 and len(self.parts) == 1 and _later(part))
 
 
 def set_of(part: Part, load: Callable[[Path], Part]) -> FileSet:
@@ -58,10 +65,19 @@ def check(files: FileSet, found: Collector) -> None:
         facts: dict[str, Any] = {"file": fault.part.file, **fault.facts}
         found.add(fault.rule_id, **_place(fault), **facts)
     if files.count > 1 and files.parts[0].source.path is None:
-        found.add("GG0811", count=files.count)
+        hint = _REMOTE_HINT if files.parts[0].source.remote else ""
+        found.add("GG0811", hint=hint, count=files.count)
     first, *others = files.parts
     for part in others if first.number == 0 else ():
         _compare_keys(part, first, found)
+
+
+def _later(part: Part) -> bool:
+    if NUMBER_KEY not in part.metadata:
+        return False
+    stored = part.metadata.stored(NUMBER_KEY)
+    number = None if stored.is_array else value_of(stored)
+    return isinstance(number, int) and number > 0
 
 
 def _compare_keys(part: Part, first: Part, found: Collector) -> None:

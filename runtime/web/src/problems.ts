@@ -1,5 +1,6 @@
 /** What went wrong, in words that help. */
 import { SourceError } from "../../../generated/typescript/src/index.js";
+import { isServed } from "./served.js";
 
 /** A title and what to do. */
 export interface Problem {
@@ -34,7 +35,11 @@ export function problemOf(error: unknown): Problem {
   return { title: "The file could not be opened", advice: "", detail };
 }
 
-/** An address that a person typed, whole; a TypeError that says what is wrong with it. */
+/**
+ * An address that a person typed, whole; a TypeError that says what is wrong with it.
+ *
+ * What `ggufspec serve` allows its page to read (its policy, CSP) are https addresses and its own.
+ */
 export function addressOf(typed: string): URL {
   let url: URL;
   try {
@@ -42,7 +47,11 @@ export function addressOf(typed: string): URL {
   } catch {
     throw new TypeError("This is no address. It should look like https://example.org/model.gguf");
   }
-  if (url.protocol !== "http:" && url.protocol !== "https:") {
+  if (isServed()) {
+    if (url.protocol !== "https:" && url.origin !== location.origin) {
+      throw new TypeError("Only https addresses and the files that are served here can be read by this page; for others use ggufspec info URL, or pick a local file.");
+    }
+  } else if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new TypeError("Only http and https addresses can be read; pick a local file instead.");
   }
   return url;

@@ -6,10 +6,14 @@ export interface ServedFile {
   readonly url: string;
 }
 
+/** Whether it is. */
+export function isServed(): boolean {
+  return document.querySelector('meta[name="ggufspec-serve"]')?.getAttribute("content") === "1";
+}
+
 /** The list; undefined where nobody offers one. Error where it cannot be had. */
 export async function servedFiles(): Promise<ServedFile[] | undefined> {
-  const mark = document.querySelector('meta[name="ggufspec-serve"]');
-  if (mark?.getAttribute("content") !== "1") return undefined;
+  if (!isServed()) return undefined;
   const response = await fetch("api/files", { credentials: "same-origin", cache: "no-store" });
   if (!response.ok) throw new Error(`api/files: the server answers ${response.status}`);
   const list: unknown = await response.json();

@@ -35,6 +35,7 @@ def scope_of(expected: Hashes) -> Scope:
         tensors=bool(expected.tensors),
         data=bool(expected.data),
         files=any(file.whole for file in expected.files),
+        sizes=bool(expected.files),
     )
 
 
@@ -47,7 +48,7 @@ def differences(expected: Hashes, found: Hashes, scope: Scope) -> list[Differenc
         made += _data(expected, found)
     if scope.keys:
         made += _keys(expected, found)
-    if scope.header or scope.files:
+    if scope.header or scope.files or scope.sizes:
         made += _files(expected, found, scope)
     return made
 
@@ -83,9 +84,21 @@ def _shape(shape: tuple[int, ...] | None) -> str:
 
 
 def _data(expected: Hashes, found: Hashes) -> Iterator[Difference]:
-    """All data together: with the tensors that gguf-py leaves out, as llama-gguf-hash has it."""
+    """All data together: with the tensors that gguf-py leaves out, as llama-gguf-hash has it.
+
+    Only a list may be of either; a manifest says what it is of.
+    """
     detail = _unequal(expected.data, found.data)
-    if detail and not (found.all_data and not _unequal(expected.data, found.all_data)):
+    if expected.data_size is None:
+        if found.all_data and not _unequal(expected.data, found.all_data):
+            detail = ""
+    elif expected.data_size != found.data_size:
+        detail = f"{found.data_size} bytes, not {expected.data_size}"
+    elif expected.left_out != found.left_out:
+        detail = "other tensors are left out"
+    else:
+        detail = detail or _unequal(expected.all_data, found.all_data)
+    if detail:
         yield Difference("data", "", "differs", detail)
 
 
@@ -129,12 +142,10 @@ def _file(one: FileHashes, other: FileHashes, scope: Scope) -> Iterator[Differen
             yield Difference("header", other.name, "differs", detail)
         elif detail := _unequal(one.header, other.header):
             yield Difference("header", other.name, "differs", detail)
-    if scope.files and one.whole:
-        if one.size != other.size:
-            detail = f"{other.size} bytes, not {one.size}"
-            yield Difference("file", other.name, "differs", detail)
-        elif detail := _unequal(one.whole, other.whole):
-            yield Difference("file", other.name, "differs", detail)
+    if (scope.files or scope.sizes) and one.size != other.size:
+        yield Difference("file", other.name, "differs", f"{other.size} bytes, not {one.size}")
+    elif scope.files and (detail := _unequal(one.whole, other.whole)):
+        yield Difference("file", other.name, "differs", detail)
 
 
 def _unequal(expected: Mapping[str, str], found: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from ...blocks.kernels import at_most_processors
 from ...files.arrays import Form
 from ...files.encode import Encoder
 from ..errors import ConversionError
+from ..unchanged import unchanged
 from .algorithms import Algorithm, find_algorithm
 from .hashes import FileHashes, Hashes, KeyHashes, TensorHashes
 from .lanes import CHUNK, DataLane, FileLane, Lane, Piece, TensorLane, run
@@ -28,13 +29,17 @@ _CANONICAL = Form(3, "little")
 
 @dataclass(frozen=True)
 class Scope:
-    """What is to be hashed: only `files`, `data` and `tensors` need a file's data."""
+    """What is to be hashed: only `files`, `data` and `tensors` need a file's data.
+
+    sizes: of checks, whether the files have to have the sizes that they had.
+    """
 
     header: bool = False
     keys: bool = False
     tensors: bool = True
     data: bool = True
     files: bool = False
+    sizes: bool = False
 
     @property
     def reads_data(self) -> bool:
@@ -62,9 +67,20 @@ def hash_model(
     algorithms: names of ALGORITHMS. threads: None for all processors; more than there are hashes
     to be made are of no use. advance: is told bytes as they are done. ValueError for an algorithm
     that is not known; ConversionError where its library is missing, or where a hash of a header
-    is asked for and `uuid` alone; OSError when the file was cut.
+    is asked for and `uuid` alone, or where a file has changed meanwhile; OSError when it was cut.
     """
     scope = scope or Scope()
+    with unchanged(file.parts):
+        return _hashes(file, algorithms, scope, threads, advance)
+
+
+def _hashes(
+    file: File,
+    algorithms: Sequence[str],
+    scope: Scope,
+    threads: int | None,
+    advance: Callable[[int], object],
+) -> Hashes:
     chosen = tuple(dict.fromkeys(find_algorithm(name) for name in algorithms))
     of_bytes = [algorithm for algorithm in chosen if not algorithm.of_data]
     if not of_bytes and (scope.header or scope.keys or scope.files):

@@ -14,6 +14,7 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
+from ...edits.json_text import brief, parse_json
 from ..errors import ConversionError
 from .algorithms import ALGORITHMS
 from .hashes import FileHashes, Hashes, KeyHashes, TensorHashes
@@ -23,6 +24,7 @@ VERSION = 1
 MOST = 1 << 30
 """Bytes of a manifest at most."""
 
+_MOST = 1 << 64
 _HEX = re.compile(r"[0-9a-f-]+")
 
 
@@ -71,20 +73,31 @@ def _file_record(file: FileHashes) -> dict[str, Any]:
 
 def read_manifest(text: bytes) -> Hashes:
     """What a manifest says; ManifestError where it is damaged or of another kind."""
-    try:
-        made = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ManifestError(f"the manifest is damaged: {error}") from None
+    made = _parsed(text)
     if not isinstance(made, dict) or made.get("format") != FORMAT:
         raise ManifestError(
             f"this is JSON, but no manifest: it has no format {FORMAT!r}",
             hint="hash --manifest makes one",
         )
-    if made.get("version") != VERSION:
+    version = made.get("version")
+    if type(version) is not int or version != VERSION:
         raise ManifestError(
-            f"the manifest is of version {made.get('version')!r:.40}; this program knows {VERSION}"
+            f"the manifest is of version {brief(version)}; this program knows {VERSION}"
         )
     return _Reader("").hashes(made)
+
+
+def _parsed(text: bytes) -> Any:
+    try:
+        return parse_json(text)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError as error:
+        syntax = error.__context__
+        reason = str(error)
+        if isinstance(syntax, json.JSONDecodeError):
+            reason = f"it is no JSON from line {syntax.lineno}, character {syntax.colno} on"
+    raise ManifestError(f"the manifest is damaged: {reason}")
 
 
 class _Reader:
@@ -98,17 +111,23 @@ class _Reader:
         for name in names:
             if name not in ALGORITHMS:
                 raise self.of("algorithms").wrong(f"algorithm {name!r:.40} is not known")
+            if names.count(name) > 1:
+                raise self.of("algorithms").wrong(f"{name} stands there twice")
+        if not names:
+            raise self.wrong("it holds no hashes")
         metadata = self.of("metadata").part(made)
         data = self.of("data").part(made)
         keys = self.of("metadata.keys").items(metadata, optional=True)
         tensors = self.of("tensors").items(made, optional=True)
+        if "tensors" in made and not tensors:
+            raise self.of("tensors").wrong("it holds no hashes")
         files = self.of("files").items(made, optional=True)
         found = Hashes(
             algorithms=names,
             files=tuple(self.of(f"files[{i}]").file(one) for i, one in enumerate(files)),
-            metadata=self.of("metadata.hashes").texts(metadata.get("hashes", {})),
+            metadata=self.of("metadata").hashed(made),
             keys=tuple(self.of(f"metadata.keys[{i}]").key(one) for i, one in enumerate(keys)),
-            data=self.of("data.hashes").texts(data.get("hashes", {})),
+            data=self.of("data").hashed(made),
             all_data=self.of("data.all").texts(data.get("all", {})),
             data_size=self.of("data.size").size(data.get("size")) if data else None,
             left_out=tuple(
@@ -137,10 +156,13 @@ class _Reader:
         for place, texts in (("data.hashes", found.data), ("data.all", found.all_data)):
             if texts and set(texts) != set(found.algorithms):
                 raise self.of(place).wrong("a hash is missing")
+        if bool(found.left_out) != bool(found.all_data):
+            raise self.of("data.all").wrong("it goes with tensors that are left out")
         for texts in (found.metadata, *(t for one in found.files for t in (one.header, one.whole))):
             if texts and set(texts) != of_bytes:
                 raise self.wrong("a hash of metadata, header or file is missing")
-        if not (found.data or found.tensors or found.keys or found.files):
+        of_files = any(one.header or one.whole for one in found.files)
+        if not (found.data or found.metadata or of_files or (found.tensors and of_bytes)):
             raise self.wrong("it holds no hashes")
 
     def of(self, place: str) -> _Reader:
@@ -153,12 +175,13 @@ class _Reader:
     def file(self, made: Any) -> FileHashes:
         made = self.mapping(made)
         header = self.mapping(made.get("header", {}))
+        of_header = self.of(f"{self.place}.header")
         return FileHashes(
             name=self.name(made.get("name")),
             size=self.size(made.get("size")),
-            header_size=self.size(header.get("size", 0)),
-            header=self.texts(header.get("hashes", {})),
-            whole=self.texts(made.get("hashes", {})),
+            header_size=of_header.size(header.get("size")) if "header" in made else 0,
+            header=of_header.some(header.get("hashes")) if "header" in made else {},
+            whole=self.some(made["hashes"]) if "hashes" in made else {},
         )
 
     def key(self, made: Any) -> KeyHashes:
@@ -180,6 +203,17 @@ class _Reader:
     def part(self, made: Mapping[str, Any]) -> Mapping[str, Any]:
         return self.mapping(made.get(self.place, {}))
 
+    def hashed(self, made: Mapping[str, Any]) -> dict[str, str]:
+        """The hashes of a part, which there have to be where the part is."""
+        name = self.place
+        return self.of(f"{name}.hashes").some(self.part(made).get("hashes")) if name in made else {}
+
+    def some(self, made: Any) -> dict[str, str]:
+        found = self.texts(made)
+        if not found:
+            raise self.wrong("it holds no hashes")
+        return found
+
     def items(self, made: Mapping[str, Any], name: str = "", *, optional: bool = False) -> Any:
         value = made.get(name or self.place.rpartition(".")[2], [] if optional else None)
         if not isinstance(value, list):
@@ -198,7 +232,7 @@ class _Reader:
             if algorithm is None:
                 raise self.wrong(f"algorithm {name!r:.40} is not known")
             if not is_hash(text, algorithm.digits):
-                raise self.wrong(f"{text!r:.80} is no {name}")
+                raise self.wrong(f"{brief(text, 80)} is no {name}")
         return dict(found)
 
     def name(self, made: Any) -> str:
@@ -213,12 +247,12 @@ class _Reader:
 
     def text(self, made: Any) -> str:
         if not isinstance(made, str):
-            raise self.wrong(f"{made!r:.40} is no text")
+            raise self.wrong(f"{brief(made)} is no text")
         return made
 
     def size(self, made: Any) -> int:
-        if isinstance(made, bool) or not isinstance(made, int) or made < 0:
-            raise self.wrong(f"{made!r:.40} is no number of bytes or elements")
+        if type(made) is not int or not 0 <= made < _MOST:
+            raise self.wrong(f"{brief(made)} is no number of bytes or elements")
         return made
 
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from ...edits.held import check_unchanged
 from ...edits.transfer import Transferred, opened, transfer
 from ...errors import GGUFError
-from ...files.atomic import AtomicFile, naming, sync_folder
+from ...files.atomic import AtomicFile, naming
 from ...files.reader import load_part
 from ..errors import ConversionError
+from ..together import name_together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +39,13 @@ def carry_out(
     replace: files that exist are replaced. Where that is a set's first, it goes before any of the
     others change, so that nobody takes a mixture of old and new for a set. advance: told bytes of
     data as they are done. ConversionError, GGUFError and OSError (FileExistsError without
-    `replace`); what was begun is removed then.
+    `replace`); what was begun is removed then, and what was to be replaced is as it was.
     """
     _check_outputs(plan, replace)
     total, outputs = Transferred(), list[AtomicFile]()
     try:
         for file in plan.files:
-            outputs.append(AtomicFile(file.path, replace=replace))
+            outputs.append(AtomicFile(file.path, replace=replace, like=plan.inputs))
             done = _write(plan, file, outputs[-1], advance)
             total.cloned += done.cloned
             total.copied += done.copied
@@ -84,7 +85,12 @@ def _write(
         for number, moves in groupby(file.moves(), key=lambda move: move[0].part.number):
             with _held(plan, plan.source[number], plan.inputs[number]) as old:
                 for _, move in moves:
-                    done = transfer(old, new, move, advance)
+                    try:
+                        done = transfer(old, new, move, advance)
+                    except OSError:  # it may be the source that is to blame
+                        path = plan.inputs[number]
+                        check_unchanged(path, old, plan.stamps[number])
+                        raise
                     total.cloned += done.cloned
                     total.copied += done.copied
         os.ftruncate(new, file.size)
@@ -121,22 +127,10 @@ def _check_written(plan: SetPlan, file: FilePlan, output: AtomicFile) -> None:
 
 def _name(outputs: Sequence[AtomicFile]) -> None:
     """Give all files their names, the first last; where one cannot have it, none has."""
-    new = {output.target for output in outputs if not output.target.exists()}
-    first, *others = outputs
-    if others and first.replace and first.target not in new:
-        first.target.unlink()
-        sync_folder(first.target.parent)
-    named: list[Path] = []
     try:
-        for output in reversed(outputs):
-            output.commit()
-            named.append(output.target)
+        name_together([(output, output.commit) for output in outputs])
     except BaseException:
         for output in outputs:
             with suppress(OSError):
                 output.temporary.unlink()
-        for path in named:
-            if path in new:
-                with suppress(OSError):
-                    path.unlink()
         raise

@@ -20,13 +20,14 @@ _PIECE = 1 << 20
 def layout_changes(part: Part, alignment: int, *, alone: bool = False) -> Iterator[Change]:
     """What does not stay as it is when the tensors of a file are written with that alignment.
 
-    alone: it is of no set, in which a file without tensors may have padding behind its keys.
+    alone: there are no tensors in any other file of its set either, so that it stays as it is
+    whether there is padding behind its keys or not.
     """
     scan, spans = part.scan, spans_of(part)
     if not spans:
         end = scan.metadata_end
         padding = min(pad_up(end, scan.alignment), scan.file_size)
-        if not alone and not _not_padding(part, end, padding):
+        if ends_padded(part) or not (alone or _not_padding(part, end, padding)):
             end = padding
         yield from _tail(part, end, "key")
         return
@@ -44,6 +45,17 @@ def layout_changes(part: Part, alignment: int, *, alone: bool = False) -> Iterat
     if padded > scan.file_size:
         yield Change("padding", "the padding behind the last tensor was missing", part.file)
     yield from _tail(part, padded, "tensor")
+
+
+def ends_padded(part: Part) -> bool:
+    """Whether a file without tensors ends with padding, as if data followed, or needs none."""
+    end, size = part.scan.metadata_end, part.scan.file_size
+    return size == pad_up(end, part.scan.alignment) and not _not_padding(part, end, size)
+
+
+def padding_of(part: Part) -> int:
+    """Bytes of padding that a file without tensors ends with."""
+    return part.scan.file_size - part.scan.metadata_end if ends_padded(part) else 0
 
 
 def _tail(part: Part, end: int, what: str) -> Iterator[Change]:

@@ -15,6 +15,7 @@ from ...edits.plain import Entry
 from ...files.encode import Encoder, Piece
 from ...generated.container import PADDING
 from ..errors import ConversionError
+from ..unchanged import unchanged
 
 if TYPE_CHECKING:
     from ...files.part import Part
@@ -70,8 +71,8 @@ class FilePlan:
     """One file to be written.
 
     part: the file whose version, byte order and header it has. entries: its keys. alignment: of
-    its data section. limit: bytes that were asked for at most, None without. of_set: it is one of
-    a set, where llama-gguf-split pads the keys too if no tensor follows them.
+    its data section. limit: bytes that were asked for at most, None without. padded: what stands
+    in front of the data is, too if no tensor follows, as llama-gguf-split pads the files of a set.
     """
 
     path: Path
@@ -80,7 +81,7 @@ class FilePlan:
     items: tuple[Item, ...]
     alignment: int
     limit: int | None = None
-    of_set: bool = False
+    padded: bool = False
 
     def pieces(self) -> Iterator[Piece]:
         """All that stands in front of the data."""
@@ -88,13 +89,18 @@ class FilePlan:
         encoder = Encoder(self.part.form)
         for item, offset in zip(self.items, self._offsets, strict=True):
             yield item.info(encoder, offset)
-        yield PADDING * (self.front - self._end)
+        yield PADDING * self.padding
 
     @cached_property
     def front(self) -> int:
-        """Bytes in front of the data; without tensors only a file of a set has padding."""
-        padded = self.items or self.of_set
+        """Bytes in front of the data; without tensors there need not be padding."""
+        padded = self.items or self.padded
         return pad_up(self._end, self.alignment) if padded else self._end
+
+    @property
+    def padding(self) -> int:
+        """How many of them are padding."""
+        return self.front - self._end
 
     @property
     def size(self) -> int:
@@ -189,10 +195,5 @@ def stamps_of(source: File) -> tuple[Stamp, ...]:
     """Which files are read; ConversionError where the source is none."""
     if len(source.paths) != len(source.parts):
         raise ConversionError("the source is a buffer, not a file", "usage")
-    stamps = tuple(Stamp.of(path.stat()) for path in source.paths)
-    for part, stamp in zip(source.parts, stamps, strict=True):
-        if part.scan.file_size != stamp.size:
-            raise ConversionError(
-                "the file has changed since it was read", "usage", file=part.source.path
-            )
-    return stamps
+    with unchanged(source.parts):
+        return tuple(Stamp.of(path.stat()) for path in source.paths)

@@ -15,7 +15,7 @@ from ...generated.container import ALIGNMENT_DEFAULT, ALIGNMENT_KEY
 from ...generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 from ...text import plural, printable
 from ..errors import ConversionError
-from .layout import layout_changes
+from .layout import ends_padded, layout_changes, padding_of
 from .plan import Change, FilePlan, Item, SetPlan, head, items_of, stamps_of
 from .source import joined_entries, set_keys
 
@@ -63,19 +63,22 @@ def plan_split(
         )  # fmt: skip
     paths = shard_paths(prefix, len(groups))
     alignment = parts[0].scan.alignment
+    padded = bool(items) or ends_padded(parts[0])
     files = [
         FilePlan(
             path, parts[0],
             {**(own if number else entries), **numbering(number, len(groups), len(items))},
-            tuple(group), alignment, max_size, of_set=True,
+            tuple(group), alignment, max_size, padded,
         )
         for number, (path, group) in enumerate(zip(paths, groups, strict=True))
     ]  # fmt: skip
     stale = set_keys(parts)
     if stale:
         changes.append(Change("replaced", f"{', '.join(stale)}, which number the new files"))
-    alone = len(parts) == 1
+    alone = not items
     changes += [change for part in parts for change in layout_changes(part, alignment, alone=alone)]
+    if alone and padding_of(parts[0]) and not files[0].padding:  # nothing will tell a merge of it
+        changes.append(Change("padding", "the padding behind the last key goes", parts[0].file))
     choice = parts[0].choice
     dialect = choice.dialect.name if choice else None
     return SetPlan(parts, stamps, tuple(files), tuple(changes), dialect)
