@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -98,22 +99,28 @@ def test_a_difference_looks_different(
     assert told in run("meta", "set", model, f"{key}={kind}:{after}", "--dry-run").out
 
 
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that everybody may enter, as pytest's own are not."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("way", ["beside", "copy"])
-def test_read_only_file_of_its_owner(spawn: Run, run: Run, tmp_path: Path, way: str) -> None:
+def test_read_only_file_of_its_owner(spawn: Run, run: Run, public: Path, way: str) -> None:
     """Root is allowed everything, so this runs as somebody else."""
-    folder = tmp_path / "theirs"
+    folder = public / "theirs"
     folder.mkdir()
     path = folder / "m.gguf"
     ggufspec.write(path, {"general.name": "a"}, {"t": np.ones(8, np.float32)})
     path.chmod(0o444)
-    shutil.copy(path, tmp_path / "rehearsal.gguf")
-    (tmp_path / "rehearsal.gguf").chmod(0o644)
-    how = {"script": AS_NOBODY, "env": {"REHEARSAL": str(tmp_path / "rehearsal.gguf")}}
+    shutil.copy(path, public / "rehearsal.gguf")
+    (public / "rehearsal.gguf").chmod(0o644)
+    how = {"script": AS_NOBODY, "env": {"REHEARSAL": str(public / "rehearsal.gguf")}}
     if os.getuid() == 0:
         for one in (folder, path):
             os.chown(one, NOBODY, NOBODY)
-        for one in (tmp_path, *tmp_path.parents[:2]):
-            one.chmod(one.stat().st_mode | stat.S_IXOTH)
     output = ["-o", folder / "o.gguf"] if way == "copy" else []
     result = spawn("meta", "set", path, "general.name=b", *output, **how)
     assert result.code == 0, result.err

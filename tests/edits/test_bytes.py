@@ -89,25 +89,27 @@ def test_alignment_moves_the_data(sample: strategies.Sample, way: str, alignment
         path = Path(folder) / "model.gguf"
         path.write_bytes(sample.data)
         before = content(path)
+        with ggufspec.open(path) as file:
+            decided = len(file.fitting) == 1
         edited(path, way, general_alignment=Value("UINT32", alignment))
         after = content(path)
         key = "general.alignment"
         assert without(after, key) == without(before, key)
         with ggufspec.open(path, profile="strict" if sample.suits_ggml else "lenient") as file:
             assert file.alignment == alignment
-            decided = len(file.fitting) == 1
+            assert all(tensor.file_offset % alignment == 0 for tensor in file.tensors.values())
+            # Where a size is disputed between dialects, padding may be data: it moves along.
+            if not (decided and len(file.fitting) == 1):
+                return
             offset = 0
             for tensor in file.tensors.values():
                 assert tensor.offset == offset
-                assert tensor.file_offset % alignment == 0
                 offset += -(-tensor.nbytes // alignment) * alignment
         if key in before["metadata"]:
             edited(path, way, general_alignment=Value("UINT32", sample.alignment))
         else:
             edited(path, way, general_alignment=None)
-        # Where a size is disputed, padding may be data: it stays.
-        back = path.read_bytes()
-        assert back == sample.data or (not decided and back.startswith(sample.data))
+        assert path.read_bytes() == sample.data
 
 
 def padded_model(form: Form, *pairs: bytes, tail: bytes = b"", kinds: tuple[int, ...]) -> bytes:

@@ -108,7 +108,7 @@ CASES: dict[str, Callable[[Path], Words]] = {
     ),
     "pre-tokenizer": lambda _: (
         ["--pre-tokenizer", "smollm"],
-        ["set", "tokenizer.ggml.pre=smollm"],
+        ["set", "tokenizer.ggml.pre=smollm", "--force"],
     ),
     "removal": lambda _: (
         ["--remove-metadata", "general.name", "--remove-metadata", "llama.rope.freq_base"],
