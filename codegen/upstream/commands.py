@@ -34,6 +34,9 @@ PACKAGE = Path(__file__).resolve().parents[2] / "spec"
 BLOCKS = ("ggml.h", "ggml-common.h", "ggml.c")
 """The files that say what a block is."""
 
+_NOT_FOUND = {"struct-gone", "table-gone", "constant-gone", "traits-gone"}
+"""What a file should have and has not."""
+
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 _DRIFT = (
@@ -53,7 +56,7 @@ Ggml = Annotated[
 ]
 BuiltLibrary = Annotated[
     Path | None,
-    typer.Option("--library", metavar="PATH", help="A built libggml, or the folder of it."),
+    typer.Option("--library", metavar="PATH", help="A built libggml, or its folder or package."),
 ]
 SpecDir = Annotated[
     Path | None,
@@ -107,6 +110,8 @@ def check(
             _show(one)
     if any(one.drift for one in found):
         raise typer.Exit(INVALID)
+    if not all(one.examined for one in found):
+        raise typer.Exit(UNSUPPORTED)
 
 
 @app.command(
@@ -193,8 +198,10 @@ def verify(
     else:
         for one in verdicts:
             _show_verdict(one)
-    if not all(one.ok for one in verdicts):
+    if any(one.failures for one in verdicts):
         raise typer.Exit(INVALID)
+    if not all(one.compared for one in verdicts):
+        raise typer.Exit(UNSUPPORTED)
 
 
 # ---- what is read
@@ -294,11 +301,15 @@ def _show(one: Comparison) -> None:
     counts = ", ".join(f"{count} {name}" for name, count in one.examined.items())
     screen.say(f"read: {counts}")
     if facts.unread:
-        screen.say(f"not there: {', '.join(facts.unread)}")
+        screen.say(f"not there, so not compared: {', '.join(facts.unread)}", "yellow")
     for drift, reason in one.meant:
         screen.say(f"meant: {drift.kind} {printable(drift.name)} ({reason.why})")
     if not one.drift:
-        screen.say("no drift", "green")
+        some = " in the files that are there" if facts.unread else ""
+        if one.examined:
+            screen.say(f"no drift{some}", "green")
+        else:
+            screen.say("nothing was compared", "yellow")
         return
     screen.table(_DRIFT, [_row(drift) for drift in one.drift])
     screen.say(plural(len(one.drift), "difference"))
@@ -319,10 +330,17 @@ def _record(one: Comparison) -> dict[str, Any]:
         "kind": one.facts.kind,
         "name": one.facts.name,
         "examined": one.examined,
-        "unread": one.facts.unread,
+        "unread": [*one.facts.unread, *_unread(one)],
         "drift": [_drift_record(drift) for drift in one.drift],
         "meant": [{**_drift_record(drift), "why": reason.why} for drift, reason in one.meant],
     }
+
+
+def _unread(one: Comparison) -> Iterator[str]:
+    """What is expected and could not be read, as file:line: name."""
+    for drift in one.drift:
+        if drift.kind.endswith("-unread") or drift.kind in _NOT_FOUND:
+            yield f"{drift.place}: {drift.name}"
 
 
 def _drift_record(drift: Drift) -> dict[str, Any]:
@@ -385,6 +403,8 @@ def _show_verdict(one: Verdict) -> None:
         done.append(f"{one.rows} rows quantized{refused}")
     said = "; ".join([*done, *one.skipped])
     what, colour = ("alike", "green") if one.ok else ("DIFFERENT", "red")
+    if not one.compared:
+        what, colour = "not compared", "yellow"
     screen.say(f"{one.type}: {what}: {said}", colour)
     if one.meant:
         screen.say(f"  {len(one.meant)} known to differ in this version of ggml: {one.why}")
@@ -419,6 +439,7 @@ def _verdict_record(one: Verdict) -> dict[str, Any]:
     return {
         "type": one.type,
         "ok": one.ok,
+        "compared": one.compared,
         "blocks": one.blocks,
         "rows": one.rows,
         "refused": one.refused,

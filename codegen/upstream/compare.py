@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from ..model import BlockType
@@ -63,6 +63,7 @@ def compare(spec: Spec, facts: Facts, known: Known | None = None) -> Comparison:
         *_architectures(facts, known),
         *_projectors(spec, facts),
         *_constants(facts, known),
+        *_faults(facts, known),
     ]
     drift, meant = [], []
     for one in found:
@@ -170,22 +171,67 @@ def _block(kind: BlockType, theirs: TypeFacts, facts: Facts, known: Known) -> It
             "block-elements", kind.name, str(kind.elements), str(theirs.elements), at,
             f"another layout under the same id: ask who is right before spec/{kind.file} changes",
         )  # fmt: skip
-    members = []
+    yield from _label(kind, theirs, at)
+    members: list[Drift] = []
+    doubts = [d for d in facts.doubts if d.struct.lower() == f"block_{kind.name.lower()}"]
     if theirs.fields is not None:
-        members = list(_members(kind, theirs.fields, theirs, known))
+        also = "".join(f"; {doubt.place}: {doubt.why}" for doubt in doubts)
+        found = _members(kind, theirs.fields, theirs, known)
+        members = [replace(one, remedy=one.remedy + also) for one in found]
         yield from members
+    elif "structs" in facts.whole and kind.elements > 1:
+        yield from _no_struct(kind, theirs, facts)
     if theirs.bytes is not None and theirs.bytes != kind.bytes and not members:
         yield Drift(
             "block-bytes", kind.name, str(kind.bytes), str(theirs.bytes), at,
             f"compare the struct with the fields of spec/{kind.file}; one of the two is wrong",
         )  # fmt: skip
     elif theirs.bytes == kind.bytes and not members:
-        for struct, place in facts.doubts:
-            if struct.lower() == f"block_{kind.name.lower()}":
-                yield Drift(
-                    "struct-doubtful", kind.name, str(kind.bytes), "its own assertion fails",
-                    place, "the header contradicts itself, or is read wrongly: look at it",
-                )  # fmt: skip
+        for doubt in doubts:
+            yield Drift(
+                "struct-doubtful", kind.name, str(kind.bytes), doubt.why, doubt.place,
+                "the header contradicts itself, or is read wrongly: look at it",
+            )  # fmt: skip
+
+
+def _label(kind: BlockType, theirs: TypeFacts, at: Place) -> Iterator[Drift]:
+    """What ggml prints for a type: the name in small letters, but for the K of the k-quants."""
+    ours = kind.name.lower()
+    ours = f"{ours[:-1]}K" if ours.endswith("_k") else ours
+    if theirs.label is not None and theirs.label != ours:
+        yield Drift(
+            "type-name", kind.name, ours, theirs.label, at,
+            "its id and enumerator did not change: see whether the layout did",
+        )  # fmt: skip
+
+
+def _no_struct(kind: BlockType, theirs: TypeFacts, facts: Facts) -> Iterator[Drift]:
+    """A type whose struct is not there; one that was not understood is told by `_faults`."""
+    if any((one.kind, one.name) == ("struct-unread", kind.name) for one in facts.faults):
+        return
+    place, why = _missing(facts, "ggml-common.h")
+    struct = f"block_{kind.name.lower()}"
+    yield Drift(
+        "struct-gone", kind.name, struct, "", theirs.mentioned or place,
+        f"no struct of that name{why}; renamed, or its end is missing: nothing of it was compared",
+    )  # fmt: skip
+
+
+def _missing(facts: Facts, file: str) -> tuple[Place, str]:
+    """Where to look for what a file lacks: at its first line that is no C, if it has one."""
+    place = facts.files.get(file, Place(facts.name))
+    return place, f" (line {place.line} is no C that is understood)" if place.line else ""
+
+
+def _faults(facts: Facts, known: Known) -> Iterator[Drift]:
+    """What is expected and could not be read; other constants may be what they like."""
+    for fault in facts.faults:
+        if fault.kind == "constant-unread" and fault.name not in known.constants:
+            continue
+        yield Drift(
+            fault.kind, fault.name, "", fault.why, fault.place,
+            "it was not compared: look at it, or teach codegen/upstream to read it",
+        )  # fmt: skip
 
 
 def _members(
@@ -243,7 +289,8 @@ def expected_members(kind: BlockType, known: Known) -> tuple[StructField, ...]:
 def _tables(spec: Spec, facts: Facts, known: Known) -> Iterator[Drift]:
     if facts.tables is None:
         return
-    seen = set()
+    broken = (one.name for one in facts.faults if one.kind == "table-unread")
+    seen = {known.tables.get(name, name) for name in broken}
     for theirs in facts.tables.values():
         table = spec.tables.get(known.tables.get(theirs.name, theirs.name))
         left_out = known.left_out.get(theirs.name)
@@ -263,10 +310,11 @@ def _tables(spec: Spec, facts: Facts, known: Known) -> Iterator[Drift]:
             )  # fmt: skip
     if "tables" in facts.whole:
         used = {name for kind in spec.every if kind.id is not None for name in kind.tables}
+        place, why = _missing(facts, "ggml-common.h")
         for name in sorted(used - seen):
             yield Drift(
                 "table-gone", name, f"{len(spec.tables[name].data)} numbers", "",
-                Place(facts.name), "renamed? then say so in spec/upstream.yaml, tables",
+                place, f"renamed{why}? then say so in spec/upstream.yaml, tables",
             )  # fmt: skip
 
 
@@ -406,6 +454,7 @@ def _constants(facts: Facts, known: Known) -> Iterator[Drift]:
     for name, ours in known.constants.items():
         theirs = facts.constants.get(name)
         if theirs is None:
+            yield from _gone_constant(name, ours, facts, known)
             continue
         value = theirs.value
         if isinstance(ours, str) and isinstance(value, int):
@@ -415,3 +464,15 @@ def _constants(facts: Facts, known: Known) -> Iterator[Drift]:
                 "constant-changed", name, str(ours), str(theirs.value), theirs.place,
                 "see what it changes, then change it in the spec (spec/upstream.yaml says where)",
             )  # fmt: skip
+
+
+def _gone_constant(name: str, ours: float | str, facts: Facts, known: Known) -> Iterator[Drift]:
+    """A constant that its header does not have."""
+    home = known.homes.get(name)
+    told = any((one.kind, one.name) == ("constant-unread", name) for one in facts.faults)
+    if home is None or home not in facts.files or told:
+        return
+    yield Drift(
+        "constant-gone", name, str(ours), "", Place(facts.files[home].file),
+        "renamed, moved or removed: see spec/upstream.yaml, constants",
+    )  # fmt: skip

@@ -30,6 +30,8 @@ _BYTES = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "u32": 4, "i32": 4, "f
 _ONE = {"f16": b"\x00\x3c", "f32": b"\x00\x00\x80\x3f"}
 _LONGEST_CODE = 6
 """Bits of a code whose values are all tried."""
+_SIGNS = 16
+"""Blocks that are looked at for a scale of each sign."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,8 @@ def _fields(kind: TypeFacts, size: int) -> tuple[Stored, ...]:
     made, at = [], 0
     for member in members:
         scalar = _SCALARS.get(member.ctype)
+        if member.bits is not None:
+            raise UnreadError(f"{kind.name}.{member.name} is a bit-field: describe it by hand")
         if scalar is None:
             raise UnreadError(f"{kind.name}.{member.name} is a {member.ctype}: describe it by hand")
         made.append(Stored(member.name, scalar, member.count, at))
@@ -159,16 +163,8 @@ def _levels(
     code = next((n for n in found.numbers if n.kind in {"code", "digits"}), None)
     if code is None or len(code.bits) > _LONGEST_CODE + 2:
         return ""
-    block = base_blocks(found.bytes, _floats(fields), 1, 1)[0]
-    for one in _floats(fields):
-        stored = np.frombuffer(_ONE[one.scalar], np.uint8)
-        block[one.offset : one.offset + len(stored)] = stored
-    blocks = np.repeat(block[None], 1 << len(code.bits), axis=0)
-    for value, line in enumerate(blocks):
-        for place, bit in enumerate(code.bits):
-            line[bit // 8] &= 0xFF ^ 1 << bit % 8
-            line[bit // 8] |= (value >> place & 1) << bit % 8
-    values = decode(blocks)[:, code.elements[0]].astype(np.float64)
+    bases = base_blocks(found.bytes, _floats(fields), _SIGNS, 1)
+    values = _every_code(decode, bases[0], code, fields)
     if code.kind == "digits":
         shown = [float(v) for v in np.unique(values)]
         return f"an element takes {', '.join(f'{v:g}' for v in shown)}"
@@ -180,10 +176,44 @@ def _levels(
             zero = values[0] / steps[0]
             shift = f"({word} {'+' if zero > 0 else '-'} {abs(zero):g})" if zero else word
             return f"x is affine in the {word}" if scaled else f"x = {steps[0]:g} * {shift}"
+    if scaled:
+        others = [_every_code(decode, base, code, fields) for base in bases]
+        values = _upright([one for one in others if np.isfinite(one).all()])
     if len(values) > 1 << _LONGEST_CODE:
         return "neither affine nor a short codebook"
     least = min((abs(v) for v in values if v), default=1.0) if scaled else 1.0
     return "a codebook: " + ", ".join(f"{v / least:g}" for v in values)
+
+
+def _every_code(
+    decode: Callable[[NDArray[np.uint8]], NDArray[np.float32]],
+    block: NDArray[np.uint8],
+    code: Number,
+    fields: Sequence[Stored],
+) -> NDArray[np.float64]:
+    """The first element that the code governs, for each value of the code."""
+    block = block.copy()
+    for one in _floats(fields):
+        stored = np.frombuffer(_ONE[one.scalar], np.uint8)
+        block[one.offset : one.offset + len(stored)] = stored
+    blocks = np.repeat(block[None], 1 << len(code.bits), axis=0)
+    for value, line in enumerate(blocks):
+        for place, bit in enumerate(code.bits):
+            line[bit // 8] &= 0xFF ^ 1 << bit % 8
+            line[bit // 8] |= (value >> place & 1) << bit % 8
+    return decode(blocks)[:, code.elements[0]].astype(np.float64)
+
+
+def _upright(found: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The values at a scale that is not zero, and positive.
+
+    Where scales turn the sign, nothing tells which of the two is meant: codebooks rise.
+    """
+    seen = [values for values in found if values.any()] or list(found)
+    largest = [values[np.argmax(np.abs(seen[0]))] for values in seen]
+    if min(largest) < 0 < max(largest):
+        return next((one for one in seen if one[-1] > one[0]), seen[0])
+    return seen[0]
 
 
 def _signed(values: NDArray[np.float64]) -> NDArray[np.float64]:

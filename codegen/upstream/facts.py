@@ -23,15 +23,20 @@ class Place:
 
 @dataclass(frozen=True)
 class StructField:
-    """A member of a block struct: ``uint8_t qs[16]``; no count for a single value."""
+    """A member of a block struct: ``uint8_t qs[16]``; no count for a single value.
+
+    bits: the width of a bit-field.
+    """
 
     name: str
     ctype: str
     count: int | None
     place: Place = field(default=Place(""), compare=False)
+    bits: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.ctype} {self.name}" + ("" if self.count is None else f"[{self.count}]")
+        many = "" if self.count is None else f"[{self.count}]"
+        return f"{self.ctype} {self.name}{many}" + ("" if self.bits is None else f" : {self.bits}")
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,11 @@ class Numbered:
 
 @dataclass(frozen=True)
 class TypeFacts:
-    """A tensor type: what is None the source does not say. Blocks hold ``elements`` weights."""
+    """A tensor type; what is None the source does not say. Blocks hold ``elements`` weights.
+
+    label: what ggml prints for it. mentioned: where the name of its struct occurs, if nothing of
+    the struct could be read.
+    """
 
     name: str
     id: int
@@ -55,6 +64,8 @@ class TypeFacts:
     bytes: int | None = None
     fields: tuple[StructField, ...] | None = None
     sizes_at: Place | None = None
+    label: str | None = None
+    mentioned: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -84,12 +95,36 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Something that stands there but cannot be read, or that a file should have and has not.
+
+    kind: as a drift's, say struct-unread. name: of the type, table or constant.
+    """
+
+    kind: str
+    name: str
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """An assertion on the size of a block struct that does not hold for what was read."""
+
+    struct: str
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True)
 class Facts:
     """Everything that one source says. A section that is None it does not speak of.
 
     whole: sections that are complete, so that what is missing there is gone.
-    doubts: block structs whose own assertions on their size do not hold for what was read.
-    unread: what was looked for and is not there.
+    doubts: assertions that do not hold for what was read.
+    unread: files that were looked for and are not there.
+    faults: what is there and could not be read.
+    files: the files that were read, by name, each with the first line that is no C, if any.
     """
 
     kind: str
@@ -103,5 +138,7 @@ class Facts:
     tables: Mapping[str, TableFacts] | None = None
     constants: Mapping[str, Constant] = field(default_factory=dict)
     whole: frozenset[str] = frozenset()
-    doubts: tuple[tuple[str, Place], ...] = ()
+    doubts: tuple[Doubt, ...] = ()
     unread: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    files: Mapping[str, Place] = field(default_factory=dict)

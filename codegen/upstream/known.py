@@ -61,7 +61,10 @@ class Quantizer:
 
 @dataclass(frozen=True)
 class Known:
-    """The file's content; ``constants`` maps ggml's names, and gguf-py's, to our values."""
+    """The file's content; ``constants`` maps ggml's names, and gguf-py's, to our values.
+
+    homes: which file of ggml has a constant.
+    """
 
     seen: str
     constants: Mapping[str, int | float | str]
@@ -71,6 +74,7 @@ class Known:
     architectures: tuple[str, ...]
     differences: tuple[Difference, ...]
     quantizers: Mapping[str, Quantizer]
+    homes: Mapping[str, str]
 
 
 def load_known(spec: Spec) -> Known:
@@ -106,6 +110,7 @@ def load_known(spec: Spec) -> Known:
             for e in data["differences"]
         ),
         quantizers={name: Quantizer(**entry) for name, entry in data["quantizers"].items()},
+        homes={name: entry["in"] for name, entry in data["constants"].items()},
     )
 
 

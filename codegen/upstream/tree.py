@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 import os
 import tarfile
@@ -10,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 from .facts import UnreadError
 
@@ -36,6 +38,10 @@ LLAMA = {
 
 _LARGEST = 4 << 20
 """Bytes of a file that is read; ggml's largest has 0.4 million."""
+_LARGEST_MEMBER = 128 << 20
+"""Bytes of any member of a compressed archive, which has to be unpacked to get past it."""
+_LARGEST_ARCHIVE = 1 << 30
+"""Bytes of all of them; llama.cpp's own archives have 0.2 thousand million."""
 _MOST = 64
 """Files of those names; a source archive has about ten."""
 _DEEPEST = 5
@@ -65,7 +71,10 @@ def load_tree(path: Path, advance: Callable[[int], None] = lambda _count: None) 
     wanted = {name: f"{layout[part]}/{name}" for name, part in GGML.items()} | LLAMA
     texts, places = {}, {}
     for name, where in wanted.items():
-        data = found.get(_joined(root, where))
+        place = _joined(root, where)
+        data = found.get(place)
+        if place in found and data is None:
+            raise UnreadError(f"{path}: {place} is too large: more than {_LARGEST} bytes")
         if data is not None:
             texts[name] = data.decode("utf-8", "replace")
             places[name] = where
@@ -76,7 +85,7 @@ def _joined(root: str, where: str) -> str:
     return f"{root}/{where}" if root else where
 
 
-def _root(found: dict[str, bytes], path: Path) -> tuple[str, dict[str, str]]:
+def _root(found: dict[str, bytes | None], path: Path) -> tuple[str, dict[str, str]]:
     """The shallowest folder that has ggml.h where one of the layouts has it."""
     roots = []
     for layout in LAYOUTS:
@@ -99,7 +108,11 @@ def _is_wanted(name: str) -> bool:
     )
 
 
-def _of_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
+Found = Iterator[tuple[str, bytes | None]]
+"""Names and contents; no content of a file that is too large."""
+
+
+def _of_folder(folder: Path) -> Found:
     count = 0
     for place, folders, files in os.walk(folder):
         below = Path(place).relative_to(folder)
@@ -108,16 +121,21 @@ def _of_folder(folder: Path) -> Iterator[tuple[str, bytes]]:
         for file in files:
             name = (below / file).as_posix()
             full = Path(place) / file
-            if _is_wanted(name) and full.is_file() and full.stat().st_size <= _LARGEST:
+            if _is_wanted(name) and full.is_file():
                 count += 1
                 if count <= _MOST:
-                    yield name, full.read_bytes()
+                    large = full.stat().st_size > _LARGEST
+                    yield name, None if large else full.read_bytes()
+
+
+class _Readable(Protocol):
+    def read(self, count: int = -1, /) -> bytes: ...
 
 
 class _Counted:
     """A stream that tells how much of it was read."""
 
-    def __init__(self, stream: BinaryIO, advance: Callable[[int], None]) -> None:
+    def __init__(self, stream: _Readable, advance: Callable[[int], None]) -> None:
         self.stream, self.advance = stream, advance
 
     def read(self, count: int = -1) -> bytes:
@@ -126,34 +144,85 @@ class _Counted:
         return data
 
 
-def _of_archive(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[str, bytes]]:
+def _of_archive(path: Path, advance: Callable[[int], None]) -> Found:
     with path.open("rb") as stream:
-        start = stream.read(4)
+        start = stream.read(6)
     if start[:2] == b"PK":
         yield from _of_zip(path)
         return
-    count = 0
     try:
-        with (
-            path.open("rb") as stream,
-            tarfile.open(mode="r|*", fileobj=cast(BinaryIO, _Counted(stream, advance))) as archive,
-        ):
-            for member in archive:
-                if member.isfile() and _is_wanted(member.name) and member.size <= _LARGEST:
-                    count += 1
-                    opened = archive.extractfile(member)
-                    if count <= _MOST and opened is not None:
-                        yield member.name, opened.read()
+        with path.open("rb") as stream:
+            unpacked = _unpacked(start, _Counted(stream, advance))
+            if unpacked is None:  # a plain tar: what is not wanted is jumped over
+                with tarfile.open(mode="r:", fileobj=stream) as archive:
+                    yield from _of_tar(archive)
+                return
+            limited = _Counted(unpacked, _Limit(path).count)
+            with tarfile.open(
+                mode="r|", fileobj=cast(BinaryIO, limited), bufsize=1 << 20
+            ) as archive:
+                yield from _of_tar(archive, path)
     except (tarfile.TarError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, UnreadError):
+            raise
         raise UnreadError(f"{path} is neither a folder nor a source archive: {error}") from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise UnreadError(f"{path} is damaged: {error}") from None
 
 
-def _of_zip(path: Path) -> Iterator[tuple[str, bytes]]:
+def _unpacked(start: bytes, stream: _Counted) -> _Readable | None:
+    """What a compressed stream holds; None where it is not compressed."""
+    packed = cast(BinaryIO, stream)
+    if start[:2] == b"\x1f\x8b":
+        return gzip.GzipFile(fileobj=packed)
+    if start[:3] == b"BZh":
+        return bz2.BZ2File(packed)
+    return lzma.LZMAFile(packed) if start == b"\xfd7zXZ\0" else None
+
+
+class _Limit:
+    """Ends the reading of an archive that unpacks to too much."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.left = path, _LARGEST_ARCHIVE
+
+    def count(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise UnreadError(
+                f"{self.path} is too large: it unpacks to more than {_LARGEST_ARCHIVE} bytes"
+            )
+
+
+def _of_tar(archive: tarfile.TarFile, packed: Path | None = None) -> Found:
+    """The wanted files; ``packed``: the path, where members are unpacked to get past them."""
+    count = 0
+    for member in archive:
+        wanted = member.isfile() and _is_wanted(member.name)
+        if wanted and member.size > _LARGEST:
+            yield member.name, None
+        elif wanted:
+            count += 1
+            opened = archive.extractfile(member)
+            if count <= _MOST and opened is not None:
+                yield member.name, opened.read()
+        if packed and member.size > _LARGEST_MEMBER:
+            raise UnreadError(
+                f"{packed} is too large: {member.name} in it has {member.size} bytes, and more "
+                f"than {_LARGEST_MEMBER} are not unpacked to get past it"
+            )
+
+
+def _of_zip(path: Path) -> Found:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [m for m in archive.infolist() if _is_wanted(m.filename)]
             for member in members[:_MOST]:
-                if member.file_size <= _LARGEST:
-                    yield member.filename, archive.read(member)
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+                if member.flag_bits & 1:
+                    raise UnreadError(f"{path} is encrypted ({member.filename})")
+                large = member.file_size > _LARGEST
+                yield member.filename, None if large else archive.read(member)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise UnreadError(f"{path} is no archive that can be read: {error}") from None

@@ -64,8 +64,13 @@ class Verdict:
     why: str = ""
 
     @property
+    def compared(self) -> bool:
+        """Whether anything was: some types have neither decoder nor quantizer."""
+        return bool(self.blocks or self.rows or self.failures)
+
+    @property
     def ok(self) -> bool:
-        return not self.failures
+        return self.compared and not self.failures
 
 
 def verify(

@@ -182,20 +182,24 @@ class Ggml:
 
 def _load(path: Path) -> ctypes.CDLL:
     """The library, or the one beside it that holds the types."""
-    folder = path if path.is_dir() else path.parent
+    folders = [path.parent]
+    if path.is_dir():
+        below = ("", "lib64", "lib", "bin", "*/lib64", "*/lib")
+        folders = [f for name in below for f in (sorted(path.glob(name)) if name else [path])]
     tried = [] if path.is_dir() else [path]
     for pattern in ("*ggml-base.*", "*ggml-base*", "*ggml.*", "*ggml*"):
-        tried += sorted(p for p in folder.glob(pattern) if p.is_file() and p not in tried)
+        for folder in folders:
+            tried += sorted(p for p in folder.glob(pattern) if p.is_file() and p not in tried)
     reasons = []
     for one in tried:
         try:
             lib = ctypes.CDLL(str(one.resolve()), mode=ctypes.RTLD_GLOBAL)
         except OSError as error:
-            reasons.append(str(error))
+            reasons.append(f"{one}: {error}".replace(f"{one}: {one.resolve()}", str(one), 1))
             continue
         if hasattr(lib, "ggml_type_size") and hasattr(lib, "ggml_type_name"):
             return lib
-        reasons.append(f"{one.name} has no ggml_type_size")
+        reasons.append(f"{one} has no ggml_type_size")
     raise RefusedError(reasons[0] if reasons else f"{path} holds no ggml library")
 
 

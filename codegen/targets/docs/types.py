@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from ...loops.dequantize import dequantize
-from ...model import BlockType, Field
+from ...model import BlockType, Code, Field, Trit
 from ...output import Output
 from ...picture import code_lines
 from ...scalars import Scalar
@@ -114,7 +114,18 @@ def _fields(kind: BlockType) -> str:
 def _field(field: Field, where: str) -> tuple[str, ...]:
     counts = "".join(f"[{count}]" for count in field.counts)
     kind = field.scalar.name + counts
-    return (where, str(field.offset), code(field.name), code(kind), plain(_scalar(field.scalar)))
+    what = plain(_scalar(field.scalar))
+    return (where, f"{field.offset}{_steps(field)}", code(field.name), code(kind), what)
+
+
+def _steps(field: Field) -> str:
+    """How far apart the parts of a nested field are, where others lie between them."""
+    apart, size = [], field.scalar.bytes
+    for count, stride in reversed([*zip(field.counts, field.strides, strict=True)]):
+        if stride != size:
+            apart.append(f", every {stride} bytes")
+        size = count * stride
+    return "".join(reversed(apart))
 
 
 def _scalar(scalar: Scalar) -> str:
@@ -130,7 +141,18 @@ def _codes(kind: BlockType) -> str:
     lines = code_lines(kind)
     if not lines:
         return ""
-    return "Where the bits of each code lie, low bits first:\n\n" + fenced("text", "\n".join(lines))
+    text = "Where the bits of each code lie, low bits first:\n\n" + fenced("text", "\n".join(lines))
+    if not any(_has_digits(code) for region in kind.regions for code in region.codes):
+        return text
+    return (
+        f"{text}\n\n"
+        "Digit n of a byte is its n-th base-3 digit, the most significant being digit 0: "
+        "`((byte * 3^n mod 256) * 3) >> 8`."
+    )
+
+
+def _has_digits(code: Code) -> bool:
+    return any(isinstance(piece, Trit) for case in code.cases for piece in case.slices)
 
 
 def _formula(kind: BlockType) -> str:
