@@ -52,14 +52,12 @@ class Collector:
         offset: int | None = None,
         path: str = "",
         shard: int = 0,
-        hint: str = "",
         **names: Any,
     ) -> None:
         """Keep a finding, if the profile asks and there is room.
 
         offset: in bytes from the start of the file of that number, `shard` (`Tensor.shard`).
         path: the place in the spec (`metadata[3].value`, `tensors[7].dims`); `Model` has them.
-        hint: what helps, where the rule's own hint does not.
         names: what stands in the braces of the rule's message, `limit` aside. Text of the file
         goes in as str or bytes, whatever it holds: it is escaped and cut here; a list is shown
         by its first items.
@@ -81,7 +79,7 @@ class Collector:
                 offset=offset,
                 path=printable(path, _SHOWN),
                 message=rule.message.format(**{name: _shown(v) for name, v in names.items()}),
-                hint=hint or rule.hint,
+                hint=rule.hint,
                 unsupported=rule.unsupported,
                 file=self._files[shard],
             )

@@ -14,8 +14,6 @@ from ..files.shards import OWN_KEYS, Fault, belonging, gather, own_name, stated_
 from ..generated.shards import NUMBER_KEY
 from .findings import Collector
 
-_REMOTE_HINT = "download all files of the set into one folder"
-
 
 @dataclass(frozen=True)
 class FileSet:
@@ -65,8 +63,7 @@ def check(files: FileSet, found: Collector) -> None:
         facts: dict[str, Any] = {"file": fault.part.file, **fault.facts}
         found.add(fault.rule_id, **_place(fault), **facts)
     if files.count > 1 and files.parts[0].source.path is None:
-        hint = _REMOTE_HINT if files.parts[0].source.remote else ""
-        found.add("GG0811", hint=hint, count=files.count)
+        found.add("GG0811", count=files.count)
     first, *others = files.parts
     for part in others if first.number == 0 else ():
         _compare_keys(part, first, found)
