@@ -56,13 +56,16 @@ class Exchange(BaseHTTPRequestHandler):
 
     def send(self, body: bytes) -> None:
         """Part of the body, counted."""
+        self._count(body)
         self.wfile.write(body)
-        with self.server.site.lock:
-            self.server.site.sent += len(body)
 
     def chunk(self, body: bytes) -> None:
         """A chunk of a body of unknown length; an empty one ends it."""
+        self._count(body)
         self.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
+
+    def _count(self, body: bytes) -> None:
+        """Before it goes: whoever has it must find it counted."""
         with self.server.site.lock:
             self.server.site.sent += len(body)
 

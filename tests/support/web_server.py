@@ -82,12 +82,13 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             for at in range(0, len(body), 1 << 16):
                 piece = body[at : at + (1 << 16)]
+                # Before it goes: whoever has it must find it counted.
+                server.sent[path] = server.sent.get(path, 0) + len(piece)
                 try:
                     self.wfile.write(piece)
                 except OSError:  # the page has what it wanted
                     self.close_connection = True
                     return
-                server.sent[path] = server.sent.get(path, 0) + len(piece)
 
         def _headers(self, path: str) -> None:
             if path.startswith("/closed/"):
