@@ -11,12 +11,9 @@ import typer
 from .errors import SpecError, show_path
 from .formula import counted
 from .generate import differences, edited, find_root, make_all, make_copy, write
-from .spec import load_spec
+from .spec import OWN, PACKAGE, load_spec
 from .targets import COPIES
 from .upstream.commands import app as upstream
-
-PACKAGE = Path(__file__).resolve().parent.parent
-"""The installed package (or, in an editable install, the checkout): spec/ and generated/."""
 
 
 def register(app: typer.Typer) -> None:
@@ -82,7 +79,7 @@ def generate(
         raise typer.BadParameter("--root and --out exclude each other")
     try:
         if out is not None:
-            found = _copy(out, target, types, spec_dir or PACKAGE / "spec", check)
+            found = _copy(out, target, types, spec_dir or OWN, check)
         else:
             found = _checkout(root, check)
     except SpecError as error:

@@ -26,12 +26,10 @@ from .errors import SpecError
 from .model import BlockType
 from .scalars import Scalar, load_scalars
 from .source import Source, load_yaml, read_file
+from .spec import OWN
 from .tables import Table, load_tables
 from .targets.numpy.emit import module, tables_module
 from .targets.registry.emit import description, type_info
-
-PACKAGE = Path(__file__).resolve().parent.parent / "spec"
-"""The specification that is there already."""
 
 KERNELS = "ggufspec.generated.numpy"
 """Where the runtime looks for the kernels of a type, in a module of its name."""
@@ -69,12 +67,12 @@ def load(folder: Path) -> Extension:
     """Read and check a folder; nothing is added."""
     if not any((folder / kind).is_dir() for kind in ("types", "tables", "dialects")):
         raise NotADirectoryError(20, "not a folder with types/, tables/ or dialects/", str(folder))
-    scalars, tables = load_scalars(PACKAGE), load_tables(PACKAGE)
-    for name, table in load_tables(folder, PACKAGE / "schema").items():
+    scalars, tables = load_scalars(OWN), load_tables(OWN)
+    for name, table in load_tables(folder, OWN / "schema").items():
         if tables.setdefault(name, table) != table:
             raise SpecError(f"tables/{name}.yaml", 1, ("name",), f"there is a table {name} already")
     sources = [load_yaml(path, folder) for path in _new(folder, "types")]
-    kinds = [load_type(source, PACKAGE, scalars, tables) for source in sources]
+    kinds = [load_type(source, OWN, scalars, tables) for source in sources]
     for source, kind in zip(sources, kinds, strict=True):
         _check(source, kind, kinds)
     known = {
@@ -83,7 +81,7 @@ def load(folder: Path) -> Extension:
     }
     known |= {kind.name: sizes_of(kind) for kind in kinds}
     new = {path.name for path in _new(folder, "dialects")}
-    found = load_dialects(folder / "dialects", known, root=folder, schemas=PACKAGE / "schema")
+    found = load_dialects(folder / "dialects", known, root=folder, schemas=OWN / "schema")
     found = tuple(one for one in found if Path(one.file).name in new)
     for dialect in found:
         if dialect.name in dialects or dialect.name == BASE:
@@ -97,7 +95,7 @@ def _new(folder: Path, kind: str) -> list[Path]:
     return [
         path
         for path in sorted((folder / kind).glob("*.yaml"))
-        if not (own := PACKAGE / kind / path.name).is_file()
+        if not (own := OWN / kind / path.name).is_file()
         or own.read_bytes() != read_file(path, f"{kind}/{path.name}")
     ]
 
@@ -120,16 +118,17 @@ def _check(source: Source, kind: BlockType, others: list[BlockType]) -> None:
 def _add_types(added: Extension) -> None:
     """Register types, their descriptions and their kernels."""
     place = f"ggufspec.extension{next(_numbers)}.tables"
-    _module(place, tables_module(added.tables, added.scalars))
+    sys.modules[place] = made_module(place, tables_module(added.tables, added.scalars))
     for kind in added.types:
         types.add(TypeInfo(*type_info(kind)))
         told = {**description(kind), "file": str(added.folder / kind.file)}
         DESCRIPTIONS[kind.name] = Description(**told)
-        _module(f"{KERNELS}.{kind.name.lower()}", module(kind, place))
+        name = f"{KERNELS}.{kind.name.lower()}"  # `_check` saw that it is free
+        sys.modules[name] = made_module(name, module(kind, place))
 
 
-def _module(name: str, text: str) -> None:
-    """Make an importable module of generated text; `_check` saw that the name is free."""
+def made_module(name: str, text: str) -> ModuleType:
+    """A module of generated text; who wants it imported by its name registers it."""
     made = ModuleType(name)
     exec(compile(text, f"<{name}>", "exec"), made.__dict__)
-    sys.modules[name] = made
+    return made

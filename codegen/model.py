@@ -145,6 +145,11 @@ class Code:
     def is_float(self) -> bool:
         return self.scalar is not None and self.scalar.is_float
 
+    @property
+    def has_digits(self) -> bool:
+        """Whether it is stored in base-3 digits of bytes."""
+        return any(isinstance(piece, Trit) for case in self.cases for piece in case.slices)
+
 
 @dataclass(frozen=True)
 class Let:

@@ -6,6 +6,7 @@ super-block fits on a screen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
@@ -33,6 +34,13 @@ class Segment:
     def width(self) -> int:
         return self.high - self.low + 1
 
+    @property
+    def cuts(self) -> Iterator[tuple[int, int]]:
+        """Highest and lowest bit of each cut, the highest cut first."""
+        step = self.width // self.count
+        for high in range(self.high, self.low - 1, -step):
+            yield high, high - step + 1
+
     def __str__(self) -> str:
         if self.digits:
             return f"{self.digits} base-3 digits of {self.code}, first the most significant"
@@ -45,13 +53,21 @@ class Segment:
 
 @dataclass(frozen=True)
 class Line:
-    """``count`` words of a field cut alike: byte offset of the first, its name, its cuts."""
+    """Words of a field cut alike: the byte offset of each, their name, their cuts."""
 
-    offset: int
+    places: tuple[int, ...]
     word: str
     scalar: Scalar
-    count: int
     cuts: tuple[Segment, ...]
+
+    @property
+    def offset(self) -> int:
+        """Of the first word."""
+        return self.places[0]
+
+    @property
+    def count(self) -> int:
+        return len(self.places)
 
 
 def picture(kind: BlockType) -> tuple[Line, ...]:
@@ -72,13 +88,13 @@ def picture(kind: BlockType) -> tuple[Line, ...]:
             note = "derived" if field in derived else field.name
             name = field.name if not field.counts else f"{field.name}[0..{field.total - 1}]"
             whole = Segment(field.scalar.bits - 1, 0, note, whole=True)
-            lines.append(Line(field.offset, name, field.scalar, field.total, (whole,)))
+            lines.append(Line(tuple(field.places), name, field.scalar, (whole,)))
             continue
         for cuts, group in groupby(field.places, key=lambda at: _cuts(cut, field, at, trits)):
-            same = list(group)
+            same = tuple(group)
             first, last = field.word_at(same[0]), field.word_at(same[-1])
             name = first if len(same) == 1 else f"{first} .. {last}"
-            lines.append(Line(same[0], name, field.scalar, len(same), cuts))
+            lines.append(Line(same, name, field.scalar, cuts))
     return tuple(lines)
 
 
@@ -95,7 +111,8 @@ def _cuts(
         claim = cut[field.name, place, bit]
         goes_on = previous and (claim.code, claim.at) == (previous.code, previous.at)
         if segments and goes_on and previous and claim.bit == previous.bit + 1:
-            segments[-1] = replace(segments[-1], high=bit)
+            last = segments[-1]
+            segments[-1] = Segment(bit, last.low, last.code, last.first)
         else:
             segments.append(Segment(bit, bit, claim.code, claim.bit))
         previous = claim

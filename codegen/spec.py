@@ -16,6 +16,12 @@ from .scalars import Scalar, load_scalars
 from .source import load_yaml
 from .tables import Table, load_tables
 
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The installed package (or, in an editable install, the checkout): spec/ and generated/."""
+
+OWN = PACKAGE / "spec"
+"""The specification that came with it."""
+
 
 @dataclass(frozen=True)
 class Spec:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-_PACKAGE = Path(__file__).resolve().parent.parent
+from .spec import PACKAGE
 
 
 def source(name: str) -> str:
     """The text of a file of runtime/c."""
-    folder = next(p for p in (_PACKAGE / "runtime/c", _PACKAGE / "c") if p.is_dir())
+    folder = next(p for p in (PACKAGE / "runtime/c", PACKAGE / "c") if p.is_dir())
     return (folder / name).read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ from mkdocs.structure.files import File, Files
 from ggufspec.cli.app import application
 from ggufspec.codegen.generate import make_copy
 from ggufspec.codegen.spec import load_spec
+from ggufspec.codegen.targets.docs.markdown import code, fenced, table
 
 _HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
@@ -73,15 +74,15 @@ def _command(command: Any, name: str, level: int) -> list[str]:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join([name, "[OPTIONS]", *(p.make_metavar(_context(command)) for p in arguments)])
     if not hasattr(command, "commands"):
-        parts.append(f"~~~ text\n{usage}\n~~~")
+        parts.append(fenced("text", usage))
     rows = [
-        f"| <code>{', '.join([*p.opts, *p.secondary_opts])}</code> | {_cell(p.help)} |"
+        (code(", ".join([*p.opts, *p.secondary_opts])), _cell(p.help))
         for p in command.params
         if p.param_type_name == "option" and not getattr(p, "hidden", False) and p.name != "help"
     ]
-    rows = [f"| <code>{p.name.upper()}</code> | {_cell(p.help)} |" for p in arguments] + rows
+    rows = [(code(p.name.upper()), _cell(p.help)) for p in arguments] + rows
     if rows:
-        parts.append("\n".join(["| argument or option | |", "| --- | --- |", *rows]))
+        parts.append(table(("argument or option", ""), rows))
     if command.epilog:
         parts.append(_examples(command.epilog))
     for inner in sorted(getattr(command, "commands", {})):
@@ -98,9 +99,9 @@ def _text(text: str | None) -> str:
 
 
 def _cell(text: str | None) -> str:
-    return " ".join(_text(text).split()).replace("|", "\\|")
+    return _text(text).replace("|", "\\|")
 
 
 def _examples(epilog: str) -> str:
     lines = [line.strip() for line in epilog.splitlines() if line.strip()]
-    return "~~~ text\n" + "\n".join(lines) + "\n~~~"
+    return fenced("text", "\n".join(lines))

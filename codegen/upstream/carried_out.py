@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,15 +24,13 @@ from ggufspec.quantizers.quantize import QuantizeError
 from ggufspec.registry import types
 
 from ..affine import points
+from ..extension import KERNELS, made_module
 from ..model import BlockType
-from ..spec import Spec
+from ..spec import OWN, Spec
 from ..targets.numpy.emit import module, tables_module
 from ..targets.quantizers.emit import python_module
 from ..targets.quantizers.model import quantizers
 from ..targets.registry.emit import type_info
-
-PACKAGE = Path(__file__).resolve().parents[2] / "spec"
-KERNELS = "ggufspec.generated.numpy"
 
 _numbers = count(1)
 
@@ -48,10 +44,10 @@ class CarriedOut:
     def __init__(self, spec: Spec, kind: BlockType) -> None:
         place = f"ggufspec.upstream{next(_numbers)}.tables"
         self.spec, self.kind = spec, kind
-        self.tables = _module(place, tables_module(spec.tables, spec.scalars))
+        self.tables = made_module(place, tables_module(spec.tables, spec.scalars))
         sys.modules[place] = self.tables
         try:
-            self.kernels = _module(kind.name.lower(), module(kind, place))
+            self.kernels = made_module(kind.name.lower(), module(kind, place))
         finally:
             del sys.modules[place]
         self.same = _same(spec, kind)
@@ -130,16 +126,10 @@ def in_force(made: CarriedOut) -> Iterator[None]:
             sys.modules[path] = old_module
 
 
-def _module(name: str, text: str) -> ModuleType:
-    made = ModuleType(name)
-    exec(compile(text, f"<{name}>", "exec"), made.__dict__)
-    return made
-
-
 def _same(spec: Spec, kind: BlockType) -> bool:
     """Whether the package's own spec says the same of the type and of its tables."""
     for name in kind.inputs:
-        own = PACKAGE / name
+        own = OWN / name
         if not own.is_file() or own.read_bytes() != (spec.root / name).read_bytes():
             return False
     known = types.get(kind.name)

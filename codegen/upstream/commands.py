@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .facts import Facts
     from .verify import Failure, Verdict
 
-PACKAGE = Path(__file__).resolve().parents[2] / "spec"
-
 BLOCKS = ("ggml.h", "ggml-common.h", "ggml.c")
 """The files that say what a block is."""
 
@@ -265,18 +263,18 @@ def _opened(path: Path | None) -> Iterator[Any]:
 
 def _spec(folder: Path | None) -> Spec:
     """A whole spec, or the package's with the types of a folder added."""
-    from ..spec import load_spec
+    from ..spec import OWN, load_spec
 
     if folder is None:
         root = find_root(Path.cwd())
-        return load_spec(root / "spec" if root else PACKAGE)
+        return load_spec(root / "spec" if root else OWN)
     if not folder.is_dir():
         raise FileNotFoundError(2, "no such folder", str(folder))
     if (folder / "VERSION").is_file():
         return load_spec(folder)
     from ..extension import load
 
-    spec, added = load_spec(PACKAGE), load(folder)
+    spec, added = load_spec(OWN), load(folder)
     types = (*spec.types, *added.types)
     return replace(spec, tables=added.tables, types=types, every=types)
 

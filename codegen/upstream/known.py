@@ -66,7 +66,6 @@ class Known:
     homes: which file of ggml has a constant.
     """
 
-    seen: str
     constants: Mapping[str, int | float | str]
     tables: Mapping[str, str]
     left_out: Mapping[str, LeftOut]
@@ -96,7 +95,6 @@ def load_known(spec: Spec) -> Known:
                     path = ("structs", name, number, "ours")
                     source.fail(path, f"{name} has no field {field}")
     return Known(
-        seen=data["seen"],
         constants=_constants(source, root),
         tables={theirs: ours for ours, e in data["tables"].items() for theirs in e["theirs"]},
         left_out={name: LeftOut(**entry) for name, entry in data["left_out"].items()},

@@ -146,7 +146,7 @@ def _flip(decode: Decode, bases: Bytes, elements: int) -> _Flips:
         decoded = decode(blocks)
         with np.errstate(all="ignore"):
             differences.append(decoded[:-1].astype(np.float64) - decoded[-1])
-        changed |= _differ(decoded[:-1], decoded[-1])
+        changed |= different(decoded[:-1], decoded[-1])
     return _Flips(differences, changed)
 
 
@@ -166,7 +166,7 @@ def _look_closer(decode: Decode, bases: Bytes, flips: _Flips, owned: set[int]) -
             decoded = decode(blocks)
             for bit in range(8):
                 flipped = decoded[values ^ 1 << bit]
-                flips.changed[8 * byte + bit] |= _differ(decoded, flipped).any(axis=0)
+                flips.changed[8 * byte + bit] |= different(decoded, flipped).any(axis=0)
 
 
 def _uneven(flips: _Flips, byte: int) -> bool:
@@ -179,10 +179,13 @@ def _uneven(flips: _Flips, byte: int) -> bool:
     return not sets.any()
 
 
-def _differ(a: Floats, b: Floats) -> NDArray[np.bool_]:
-    """Where bits differ; a NaN is a NaN."""
-    different: NDArray[np.bool_] = a.view(np.uint32) != b.view(np.uint32)
-    return different & ~(np.isnan(a) & np.isnan(b))
+def different(a: Floats, b: Floats, *, zeros: bool = True) -> NDArray[np.bool_]:
+    """Where bits differ; a NaN is a NaN. ``zeros``: zeros of unlike sign differ."""
+    unlike: NDArray[np.bool_] = a.view(np.uint32) != b.view(np.uint32)
+    alike = np.isnan(a) & np.isnan(b)
+    if not zeros:
+        alike |= (a == 0) & (b == 0)
+    return np.asarray(unlike & ~alike)
 
 
 def _float(one: StoredFloat, flips: _Flips) -> Number | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from .. import expr as E
 from ..affine import points
 from ..bitmap import claims
-from ..model import BlockType, Code, Region, Trit
+from ..model import BlockType, Code, Region
 from ..scalars import Scalar
 from .probe import BitMap, Number
 
@@ -19,7 +19,7 @@ def spec_map(kind: BlockType) -> BitMap:
         used = _used(region)
         for code in region.codes:
             if code.name in used:
-                numbers += _digits(region, code) if _is_trit(code) else _codes(region, code)
+                numbers += _digits(region, code) if code.has_digits else _codes(region, code)
     numbers.sort(key=lambda number: min(number.bits))
     alive = {bit for number in numbers for bit in number.bits}
     dead = tuple(bit for bit in range(8 * kind.bytes) if bit not in alive)
@@ -75,10 +75,6 @@ def _meaningful(scalar: Scalar, bits: Iterable[int]) -> tuple[int, ...]:
         for bit, place in enumerate(places)
         if any(values[v] != values[v ^ 1 << bit] for v in range(len(values)))
     )
-
-
-def _is_trit(code: Code) -> bool:
-    return any(isinstance(piece, Trit) for case in code.cases for piece in case.slices)
 
 
 def _codes(region: Region, code: Code) -> Iterator[Number]:

@@ -53,7 +53,6 @@ class Unit:
     """
 
     numbers: dict[str, Number] = field(default_factory=dict)
-    texts: dict[str, str] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     structs: dict[str, Struct] = field(default_factory=dict)
     places: dict[str, Place] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from ..spec import Spec
 from .carried_out import CarriedOut, in_force
 from .known import load_known
 from .library import DiedError, Library, LibraryError, LibraryType
+from .probe import different
 from .samples import hostile_blocks, hostile_rows, importances
 
 Bytes = NDArray[np.uint8]
@@ -172,15 +173,6 @@ def _apart(
     """Which blocks decode differently; ``zeros``: by the sign of a zero too."""
     ours, others = made.dequantize(blocks), library.dequantize(theirs.id, blocks)
     return np.asarray(different(ours, others, zeros=zeros).any(axis=1))
-
-
-def different(a: Floats, b: Floats, *, zeros: bool = True) -> NDArray[np.bool_]:
-    """Where bits differ; a NaN is a NaN. ``zeros``: zeros of unlike sign differ."""
-    unlike: NDArray[np.bool_] = a.view(np.uint32) != b.view(np.uint32)
-    alike = np.isnan(a) & np.isnan(b)
-    if not zeros:
-        alike |= (a == 0) & (b == 0)
-    return np.asarray(unlike & ~alike)
 
 
 def smallest(block: Bytes, fails: Callable[[Bytes], NDArray[np.bool_]]) -> Bytes:

@@ -170,6 +170,18 @@ def test_differences_and_write(tmp_path: Path) -> None:
     assert (tmp_path / "b/__pycache__/c.pyc").is_file()
 
 
+def test_a_manifest_is_not_shown_line_by_line(tmp_path: Path) -> None:
+    """Its lines have hundreds of names; where it alone is stale there is nothing else to show."""
+    generate.write(tmp_path, {"a.py": "one\n", "MANIFEST.json": "1\n"})
+    one, other = generate.differences(tmp_path, {"a.py": "two\n", "MANIFEST.json": "2\n"})
+    assert one.endswith("-one\n+two")
+    assert other == "MANIFEST.json: stale like the files that it lists"
+    (alone,) = generate.differences(tmp_path, {"a.py": "one\n", "MANIFEST.json": "2\n"})
+    assert alone.endswith("-1\n+2")
+    (edited,) = generate.differences(tmp_path, {"a.py": "two\n", "MANIFEST.json": "1\n"})
+    assert edited.endswith("-one\n+two")
+
+
 def test_edited(tmp_path: Path, files: dict[str, str]) -> None:
     """Without a spec, the manifest alone tells what was touched."""
     small = {path: files[path] for path in ("types.py", "describe.py", "__init__.py")}

@@ -12,32 +12,13 @@ import ggufspec
 from ggufspec.dialects import dialects
 from support import crafted
 from support.crafted import V3
-from support.forks import Entry, model
+from support.strategies import files_of_a_dialect
 
 CONTESTED = sorted({number for dialect in dialects.values() for number in dialect.kinds})
 
 
-@st.composite
-def files_of_a_dialect(draw: st.DrawFn) -> tuple[str, bytes]:
-    """A dialect, and a file whose tensors have its types or float32."""
-    name = draw(st.sampled_from(sorted(dialects)))
-    dialect = dialects[name]
-    sized = {number: kind for number, kind in dialect.kinds.items() if kind.elements}
-    entries = []
-    for row in range(draw(st.integers(1, 6))):
-        number = draw(st.sampled_from([crafted.F32, *sized]))
-        kind = dialect.kind_of(number)
-        assert kind is not None
-        length = kind.elements * draw(st.integers(1, 12))
-        rows = draw(st.integers(1, 5))
-        size = rows * kind.row_bytes(length) + kind.info.tensor_suffix
-        entries.append(Entry(f"t{row}", [length, rows], number, bytes(size)))
-    alignment = draw(st.sampled_from([1, 8, 32, 64]))
-    return name, model(entries, alignment=alignment)
-
-
 @settings(max_examples=300, deadline=None)
-@given(files_of_a_dialect())
+@given(files_of_a_dialect([1, 8, 32, 64]))
 def test_the_true_dialect_is_found_or_among_those_told(made: tuple[str, bytes]) -> None:
     """Never another reading without a word: names and sizes are the true ones, or disputed."""
     name, data = made

@@ -14,7 +14,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from ggufspec.codegen.errors import SpecError
 from ggufspec.codegen.recipes import load_recipes
 from ggufspec.codegen.spec import Spec, load_spec
 from ggufspec.codegen.tools import load_tools
-from support import interpreter, realfiles
+from support import interpreter, oracle, realfiles
 from support.project import ROOT, SPEC
 from support.specs import run_in
 from support.walkthrough import NAMING, PAGE, fenced, given, put_back, q2_0, spec_without_q2_0, t3_0
@@ -65,21 +64,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of llama.cpp, as far as it is read."""
-    folder = tmp_path_factory.mktemp("llama.cpp")
-    for place, source in realfiles.llama_sources().items():
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, folder / place)
-    return folder
+    return realfiles.llama_checkout(tmp_path_factory.mktemp("llama.cpp"))
 
 
 @pytest.fixture(scope="module")
 def library() -> Path:
     """The folder of a built libggml."""
-    spec = find_spec("libggml")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    found = next(Path(spec.submodule_search_locations[0]).rglob("libggml-base.so"))
-    return found.parent
+    return oracle.library_path().parent
 
 
 # ---- a made-up type

@@ -106,6 +106,14 @@ def llama_sources() -> dict[str, Path]:
     return {place: kept[name] for place, name in _LLAMA_SOURCES.items()}
 
 
+def llama_checkout(folder: Path) -> Path:
+    """Lay these out in a folder as a checkout of llama.cpp has them."""
+    for place, source in llama_sources().items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, folder / place)
+    return folder
+
+
 def ggml_archive() -> Path:
     """The source archive of ggml-python: ggml 0.15.3 without llama.cpp, 3 MB."""
     return _members("ggml-python")[0]

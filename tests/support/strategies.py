@@ -12,10 +12,13 @@ from typing import Any
 from hypothesis import strategies as st
 
 from ggufspec.container.scan import ByteOrder
+from ggufspec.dialects import dialects
 from ggufspec.generated import container as tables
 from ggufspec.generated.shards import COUNT_KEY, NUMBER_KEY, TENSORS_KEY
 from ggufspec.generated.types import TYPES, TypeInfo
+from support import crafted
 from support.crafted import padded
+from support.forks import Entry, model
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,24 @@ def files(
         extra,
         nested=any(value[4] for value in drawn),
     )
+
+
+@st.composite
+def files_of_a_dialect(draw: st.DrawFn, alignments: Sequence[int]) -> tuple[str, bytes]:
+    """A dialect, and a file whose tensors have its types or float32."""
+    name = draw(st.sampled_from(sorted(dialects)))
+    dialect = dialects[name]
+    sized = {number: kind for number, kind in dialect.kinds.items() if kind.elements}
+    entries = []
+    for row in range(draw(st.integers(1, 6))):
+        number = draw(st.sampled_from([crafted.F32, *sized]))
+        kind = dialect.kind_of(number)
+        assert kind is not None
+        length = kind.elements * draw(st.integers(1, 12))
+        rows = draw(st.integers(1, 5))
+        size = rows * kind.row_bytes(length) + kind.info.tensor_suffix
+        entries.append(Entry(f"t{row}", [length, rows], number, bytes([row + 1]) * size))
+    return name, model(entries, alignment=draw(st.sampled_from(alignments)))
 
 
 @st.composite

@@ -12,13 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ggufspec
-from ggufspec.dialects import dialects
 from ggufspec.files.shard_names import shard_name
 from ggufspec.jobs.sets import SetPlan, merge, split
 from support import crafted, oracle
 from support.crafted import Form
-from support.forks import Entry, model
-from support.strategies import Sample, files, sets
+from support.strategies import Sample, files, files_of_a_dialect, sets
 
 QUIET = settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], database=None
@@ -175,24 +173,8 @@ def test_files_that_nobody_pads_so(data: bytes, limits: dict[str, int]) -> None:
         assert (Path(folder) / "twice.gguf").read_bytes() == back.read_bytes()
 
 
-@st.composite
-def files_of_forks(draw: st.DrawFn) -> tuple[str, bytes]:
-    name = draw(st.sampled_from(sorted(dialects)))
-    dialect = dialects[name]
-    sized = {number: kind for number, kind in dialect.kinds.items() if kind.elements}
-    entries = []
-    for row in range(draw(st.integers(1, 6))):
-        number = draw(st.sampled_from([crafted.F32, *sized]))
-        kind = dialect.kind_of(number)
-        assert kind is not None
-        length, rows = kind.elements * draw(st.integers(1, 4)), draw(st.integers(1, 5))
-        size = rows * kind.row_bytes(length) + kind.info.tensor_suffix
-        entries.append(Entry(f"t{row}", [length, rows], number, bytes([row + 1]) * size))
-    return name, model(entries, alignment=draw(st.sampled_from([8, 32, 64])))
-
-
 @QUIET
-@given(made=files_of_forks(), limits=LIMITS, said=st.booleans())
+@given(made=files_of_a_dialect([8, 32, 64]), limits=LIMITS, said=st.booleans())
 def test_types_of_forks(made: tuple[str, bytes], limits: dict[str, int], said: bool) -> None:
     name, data = made
     with tempfile.TemporaryDirectory() as folder:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from ggufspec.codegen.upstream.facts import Facts
 from ggufspec.codegen.upstream.headers import read_tree
 from ggufspec.codegen.upstream.library import Library
 from ggufspec.codegen.upstream.tree import Tree, load_tree
-from support import realfiles
+from support import oracle, realfiles
 from support.specs import real_spec
 
 Upstream = Callable[..., Any]
@@ -27,11 +25,7 @@ Upstream = Callable[..., Any]
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of llama.cpp with ggml 0.25.3, as far as it is read."""
-    folder = tmp_path_factory.mktemp("llama.cpp")
-    for place, source in realfiles.llama_sources().items():
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source, folder / place)
-    return folder
+    return realfiles.llama_checkout(tmp_path_factory.mktemp("llama.cpp"))
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +42,7 @@ def facts(tree: Tree) -> Facts:
 @pytest.fixture(scope="session")
 def library_path() -> Path:
     """The wheel's libggml-base."""
-    spec = find_spec("libggml")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    return next(Path(spec.submodule_search_locations[0]).rglob("libggml-base.so"))
+    return oracle.library_path()
 
 
 @pytest.fixture(scope="session")

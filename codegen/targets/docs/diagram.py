@@ -62,12 +62,9 @@ def _cells(cut: Segment, bits: int, left: int, y: int, colour: int) -> list[str]
     else:
         label = cut.code + (f"<<{cut.first}" if cut.first else "")
     per_bit = (WIDTH - left) / bits
-    step = cut.width // cut.count
     parts = []
-    for number in range(cut.count):
-        high = cut.high - number * step
-        low = high - step + 1
-        x, wide = left + (bits - 1 - high) * per_bit, step * per_bit
+    for high, low in cut.cuts:
+        x, wide = left + (bits - 1 - high) * per_bit, (high - low + 1) * per_bit
         where = f"bit {high}" if high == low else f"bits {high} to {low}"
         parts.append(
             f'<g><title>{where}: {escape(label)}</title><rect class="bits-{colour}" '

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from ...loops.dequantize import dequantize
-from ...model import BlockType, Code, Field, Trit
+from ...model import BlockType, Field
 from ...output import Output
 from ...picture import code_lines
 from ...scalars import Scalar
@@ -142,17 +142,13 @@ def _codes(kind: BlockType) -> str:
     if not lines:
         return ""
     text = "Where the bits of each code lie, low bits first:\n\n" + fenced("text", "\n".join(lines))
-    if not any(_has_digits(code) for region in kind.regions for code in region.codes):
+    if not any(code.has_digits for region in kind.regions for code in region.codes):
         return text
     return (
         f"{text}\n\n"
         "Digit n of a byte is its n-th base-3 digit, the most significant being digit 0: "
         "`((byte * 3^n mod 256) * 3) >> 8`."
     )
-
-
-def _has_digits(code: Code) -> bool:
-    return any(isinstance(piece, Trit) for case in code.cases for piece in case.slices)
 
 
 def _formula(kind: BlockType) -> str:

@@ -6,23 +6,19 @@ The TypeScript package has what a program needs; this has what people read.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...metadata import Key
 from ...model import BlockType
 from ...output import Output
-from ...scalars import Scalar
+from ...picture import Line, code_lines, picture
 from ...source import load_yaml
 from ...spec import Spec
-from ..registry.emit import description
 
 _RULES = "container/rules.yaml"
 _SHARDS = "container/shards.yaml"
 _FILE_TYPES = "recipes/file_types.yaml"
-_CUT = re.compile(r"\[(\d+)(?::(\d+))?\] (?:(\d+) x )?(\w+)(?: from bit (\d+))?")
-_DIGITS = re.compile(r"(\d) base-3 digits of (\w+)")
 
 _FRAME = """/** What the inspector says about rules, keys, split sets and block types. */
 
@@ -74,7 +70,7 @@ def outputs(spec: Spec) -> list[Output]:
     shards = load_yaml(spec.root / _SHARDS, spec.root).data
     recipes = load_yaml(spec.root / _FILE_TYPES, spec.root).data["file_types"]
     names = {entry["id"]: name for name, entry in recipes.items() if "id" in entry}
-    pictures = {kind.name: _picture(kind, spec.scalars) for kind in spec.types}
+    pictures = {kind.name: _picture(kind) for kind in spec.types}
     keys = [_key(key) for key in spec.keys.values() if key.doc or key.values]
     texts = dict(_texts({**rules, **shards["rules"]}))
     body = [
@@ -101,39 +97,32 @@ def _texts(rules: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
         yield number, {"name": entry["name"], **texts}
 
 
-def _picture(kind: BlockType, scalars: Mapping[str, Scalar]) -> dict[str, Any]:
-    told = description(kind)
+def _picture(kind: BlockType) -> dict[str, Any]:
     return {
-        "since": told["since"],
-        "words": list(_words(kind, told["picture"], scalars)),
-        "codes": told["codes"],
-        "decode": told["decode"],
-        "removed": told["removed"],
+        "since": kind.since,
+        "words": [_words(line) for line in picture(kind)],
+        "codes": code_lines(kind),
+        "decode": [*kind.decode_text.items()],
+        "removed": [(str(name), str(text)) for name, text in kind.removed.items()],
     }
 
 
-def _words(
-    kind: BlockType,
-    lines: Sequence[tuple[int, str, str, int, Sequence[str]]],
-    scalars: Mapping[str, Scalar],
-) -> Iterator[dict[str, Any]]:
-    """A picture's lines, with the place of every word; lines follow the fields' words."""
-    fields = sorted(kind.fields, key=lambda field: field.offset)
-    places = [place for field in fields for place in field.places]
-    done = 0
-    for _, word, scalar, count, cuts in lines:
-        bits = scalars[scalar].bits
-        digits = _DIGITS.match(cuts[0])
-        shown = [] if digits else [piece for cut in cuts for piece in _pieces(cut, bits)]
-        yield {
-            "places": list(_runs(places[done : done + count])),
-            "word": word,
-            "scalar": scalar,
-            "bits": bits,
-            "cuts": shown,
-            "digits": [int(digits[1]), digits[2]] if digits else None,
-        }
-        done += count
+def _words(line: Line) -> dict[str, Any]:
+    first = line.cuts[0]  # base-3 digits take a whole word
+    cuts = [
+        (high, low, cut.code, cut.first)
+        for cut in line.cuts
+        if not cut.digits
+        for high, low in cut.cuts
+    ]
+    return {
+        "places": list(_runs(line.places)),
+        "word": line.word,
+        "scalar": line.scalar.name,
+        "bits": line.scalar.bits,
+        "cuts": cuts,
+        "digits": (first.digits, first.code) if first.digits else None,
+    }
 
 
 def _runs(places: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -146,18 +135,6 @@ def _runs(places: Sequence[int]) -> Iterator[tuple[int, int, int]]:
             end += 1
         yield places[at], stride, end - at
         at = end
-
-
-def _pieces(cut: str, bits: int) -> list[tuple[int, int, str, int]]:
-    """A segment of a picture as single cuts, the highest first."""
-    found = _CUT.fullmatch(cut)
-    if found is None:
-        return [(bits - 1, 0, cut, 0)]
-    high = int(found[1])
-    low = high if found[2] is None else int(found[2])
-    times, first = int(found[3] or 1), int(found[5] or 0)
-    width = (high - low + 1) // times
-    return [(high - n * width, high - (n + 1) * width + 1, found[4], first) for n in range(times)]
 
 
 def _key(key: Key) -> dict[str, Any]:

@@ -26,13 +26,9 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 """What typer raises for wrong usage; it has no public name."""
 
 BUILT_IN = (
-    *("info", "types", "validate", "explain", "quantize", "dequantize", "compare", "meta"),
-    "diff",
-    *("convert-endian", "hash", "rename"),
-    *("split", "merge"),
-    "report",
-    *("memory", "serve", "sample"),
-)
+    "info", "types", "validate", "explain", "quantize", "dequantize", "compare", "meta", "diff",
+    "convert-endian", "hash", "rename", "split", "merge", "report", "memory", "serve", "sample",
+)  # fmt: skip
 """Each is a module of this package with a function ``command``, or ``group`` for several."""
 
 PLUGINS = "ggufspec.commands"

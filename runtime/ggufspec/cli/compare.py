@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -245,22 +246,17 @@ def _matrix(path: Path | None) -> Imatrix | None:
     return matrix
 
 
-def _of_matrix(path: Path | None) -> Any:
+@contextmanager
+def _of_matrix(path: Path | None) -> Iterator[None]:
     """Let what is wrong with the matrix be a failure of the command."""
-    from contextlib import contextmanager
-
     from ..imatrix import ImatrixError
     from ..jobs.importance import of_matrix
 
-    @contextmanager
-    def translating() -> Any:
-        with failing(path):
-            try:
-                yield
-            except ImatrixError as error:
-                raise of_matrix(error) from error
-
-    return translating()
+    with failing(path):
+        try:
+            yield
+        except ImatrixError as error:
+            raise of_matrix(error) from error
 
 
 def _selection(pattern: str | None) -> Callable[[str], bool]:

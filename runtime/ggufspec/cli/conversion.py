@@ -18,6 +18,7 @@ from .paths import (
     check_not_input,
     check_output,
     check_space,
+    mention_leftovers,
     open_model,
     writing,
 )
@@ -157,12 +158,9 @@ def _check_names(paths: Sequence[Path], model: File, options: Options, manner: M
 
 def _mention_leftovers(path: Path, resume: bool) -> int:
     """Say what interrupted runs left beside an output; bytes of it that will be used."""
-    from ..files.atomic import leftovers
     from ..jobs.resume import partial_path
 
-    for left in leftovers(path):
-        size = text.size(left.stat().st_size)
-        screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
+    mention_leftovers(path)
     partial = partial_path(path)
     if not partial.is_file():
         return 0

@@ -11,9 +11,8 @@ import typer
 
 from . import machine, screen, text
 from .conversion import failing
-from .failures import of_file
 from .options import Dialect, Force, Json, Threads, file_argument
-from .paths import check_output, check_space, telling, writing
+from .paths import check_output, check_space, reading, telling, writing
 from .progress import Progress
 from .screen import Column
 
@@ -98,13 +97,10 @@ def command(
 
 
 def _open(source: Path, dialect: str | None) -> Part:
-    from ..errors import GGUFError
     from ..files.reader import load_part
 
-    try:
+    with reading(source):
         return load_part(source, "lenient", dialect)
-    except GGUFError as error:
-        raise of_file(error, str(source)) from error
 
 
 def _warn(plan: EndianPlan) -> None:

@@ -58,7 +58,7 @@ _WHOLE = 64  # elements of an array that JSON has all of
 def _sections(words: str | None) -> str | None:
     from ..jobs.diff import SECTIONS
 
-    for word in (words or "").split(",") if words is not None else ():
+    for word in words.split(",") if words is not None else ():
         if word not in SECTIONS:
             raise typer.BadParameter(f"there is no {word!r}; known: {', '.join(SECTIONS)}")
     return words

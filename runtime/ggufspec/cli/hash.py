@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -141,11 +142,14 @@ def command(
                 print(one)
 
 
+@dataclass(frozen=True, kw_only=True)
 class _Choice:
     """What of a manifest is to be checked: all of it, or what is asked for."""
 
-    def __init__(self, *, header: bool, data: bool, whole: bool, tensors: bool) -> None:
-        self.header, self.data, self.whole, self.tensors = header, data, whole, tensors
+    header: bool
+    data: bool
+    whole: bool
+    tensors: bool
 
     def scope(self, expected: Hashes) -> Scope:
         from ..jobs.hashing.check import scope_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -103,15 +103,8 @@ def _show(path: Path | Remote, model: File, elements: int, tensors: list[Tensor]
     if every:
         screen.table(TYPES, _types(every), "types")
     if metadata:
-        rows = ((key, metadata.type_of(key), key) for key in metadata)
-        screen.table(
-            KEYS,
-            [
-                (text.printable(key), kind, shown_value(metadata, name, elements))
-                for key, kind, name in rows
-            ],
-            text.plural(len(metadata), "key"),
-        )
+        rows = key_rows(metadata, metadata, elements)
+        screen.table(KEYS, rows, text.plural(len(metadata), "key"))
     if tensors:
         screen.table(TENSORS, map(_row, tensors), text.plural(len(tensors), "tensor"))
 
@@ -128,9 +121,8 @@ def _show_markdown(path: Path | Remote, model: File, elements: int, tensors: lis
         screen.say(f"\n## Blocks\n\n{table(BLOCKS, _block_rows(every))}")
     if metadata:
         rows = [
-            (code(text.printable(key)), metadata.type_of(key), code(value))
-            for key in metadata
-            for value in [shown_value(metadata, key, elements)]
+            (code(key), kind, code(value))
+            for key, kind, value in key_rows(metadata, metadata, elements)
         ]
         screen.say(f"\n## {text.plural(len(metadata), 'key')}\n\n{table(KEYS, rows)}")
     if tensors:
@@ -214,7 +206,15 @@ def _row(tensor: Tensor) -> tuple[str, str, str, str, str]:
     )
 
 
-def shown_value(metadata: Metadata, key: str, elements: int) -> str:
+def key_rows(
+    metadata: Metadata, keys: Iterable[str], elements: int
+) -> Iterator[tuple[str, str, str]]:
+    """Rows of a table of `KEYS`: a key, its type and its value."""
+    for key in keys:
+        yield text.printable(key), metadata.type_of(key), _shown_value(metadata, key, elements)
+
+
+def _shown_value(metadata: Metadata, key: str, elements: int) -> str:
     """A value for people; of an array its length and first elements."""
     count, first = _head(metadata, key, elements)
     if count is None:

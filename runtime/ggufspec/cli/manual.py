@@ -33,14 +33,6 @@ EXAMPLES: Mapping[str, Sequence[str]] = {
         "ggufspec dequantize model.gguf plain.gguf",
         "ggufspec dequantize model.gguf plain.gguf --type BF16",
     ),
-    "compare": (
-        "ggufspec compare reference.gguf model.gguf",
-        "ggufspec compare reference.gguf model.gguf --json",
-    ),
-    "diff": (
-        "ggufspec diff one.gguf other.gguf",
-        "ggufspec diff one.gguf other.gguf --no-data --json",
-    ),
     "memory": (
         "ggufspec memory model.gguf",
         "ggufspec memory model.gguf --context 8192,32768 --cache-type-k Q8_0 --cache-type-v Q8_0",

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ import typer
 
 from . import machine, screen, text
 from .conversion import failing
-from .failures import USAGE, CommandError, of_file, usage
-from .paths import check_output, check_space, telling, writing
+from .failures import USAGE, CommandError, usage
+from .paths import check_output, check_space, mention_leftovers, reading, telling, writing
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -40,13 +40,8 @@ class Manner:
 @contextmanager
 def opened(path: Path) -> Iterator[None]:
     """Let what is wrong with a file name it."""
-    from ..errors import GGUFError
-
-    try:
-        with failing(path):
-            yield
-    except GGUFError as error:
-        raise of_file(error, str(path)) from error
+    with reading(path), failing(path):
+        yield
 
 
 @contextmanager
@@ -163,13 +158,9 @@ def _carry_out(plan: EditPlan, manner: Manner) -> None:
 
 def _mention_files(plan: EditPlan) -> None:
     """Say what lies beside the file, and what becomes of its other names."""
-    from ..files.atomic import leftovers
     from ..files.undo import undo_path
 
-    for left in dict.fromkeys([*leftovers(plan.output), *leftovers(undo_path(plan.output))]):
-        with suppress(OSError):  # it may go while we look
-            size = text.size(left.stat().st_size)
-            screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
+    mention_leftovers(plan.output, undo_path(plan.output))
     if plan.way not in ("beside", "in place"):
         return
     others = plan.output.stat().st_nlink - 1

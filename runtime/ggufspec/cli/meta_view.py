@@ -14,7 +14,7 @@ from ..edits.plain import Entry, to_plain, type_of
 from ..files.arrays import Stored, value_of
 from ..files.values import Value
 from . import screen, text
-from .info import KEYS, shown_value
+from .info import KEYS, key_rows
 
 if TYPE_CHECKING:
     from ..edits import Change, EditPlan, Transferred
@@ -37,11 +37,7 @@ def record(key: str, stored: Stored) -> dict[str, Any]:
 def show_values(metadata: Metadata, keys: Sequence[str], *, whole: bool) -> None:
     """Print keys, a single one with all of its value."""
     if not whole:
-        rows = [
-            (text.printable(key), metadata.type_of(key), shown_value(metadata, key, _SHOWN))
-            for key in keys
-        ]
-        screen.table(KEYS, rows)
+        screen.table(KEYS, key_rows(metadata, keys, _SHOWN))
         return
     value, all_of = metadata[keys[0]], text.Brief(None, None)
     if isinstance(value, (str, bytes)):

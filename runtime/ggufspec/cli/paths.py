@@ -8,13 +8,14 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import GGUFError
-from ..files.atomic import resolved
+from ..files.atomic import leftovers, resolved
 from ..files.undo import check_undo
+from . import screen
 from .failures import SYSTEM, CommandError, of_file, usage
 from .text import size
 
@@ -32,10 +33,8 @@ def open_model(
     """The open file; what is wrong with it names it."""
     import ggufspec
 
-    try:
+    with reading(path):
         return ggufspec.open(path, profile=profile, dialect=dialect)
-    except GGUFError as error:
-        raise of_file(error, str(path)) from error
 
 
 def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, force: bool) -> None:
@@ -44,10 +43,8 @@ def check_output(output: Path, inputs: Iterable[str | os.PathLike[str]], *, forc
     Raises CommandError for wrong usage and OSError for a folder that is not there.
     """
     check_not_input(output, inputs)
-    try:
+    with reading(output):
         check_undo(output)
-    except GGUFError as error:
-        raise of_file(error, str(output)) from error
     try:
         kind = output.stat().st_mode
     except FileNotFoundError:
@@ -93,6 +90,23 @@ def check_space(output: Path, needed: int) -> None:
             f"{size(free)} are free",
             str(folder),
         )
+
+
+def mention_leftovers(*outputs: Path) -> None:
+    """Say what runs that were killed left beside outputs, each file once."""
+    for left in dict.fromkeys(found for output in outputs for found in leftovers(output)):
+        with suppress(OSError):  # it may go while we look
+            held = size(left.stat().st_size)
+            screen.warn(f"{left} ({held}) was left by a run that was killed; it can be removed")
+
+
+@contextmanager
+def reading(path: Path | Remote) -> Iterator[None]:
+    """Let what is wrong with a file name it."""
+    try:
+        yield
+    except GGUFError as error:
+        raise of_file(error, str(path)) from error
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from . import machine, screen, text
-from .failures import USAGE, CommandError, of_file
+from .failures import USAGE, CommandError
 from .options import Dialect, Force, Json, Threads, file_argument, file_name
-from .paths import check_output, writing
+from .paths import check_output, reading, writing
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -105,22 +105,19 @@ def _make(
     quiet: bool,
 ) -> tuple[str, Report, float]:
     """The page, the validator's report in it, and the seconds that it took."""
-    from ..errors import GGUFError
     from ..files.undo import check_undo
     from ..pages import make_report
 
     for path in filter(None, (file, reference)):
-        try:
+        with reading(path):
             check_undo(path)
-        except GGUFError as error:
-            raise of_file(error, str(path)) from error
 
     with Progress("reading", 0, quiet=quiet) as progress:
 
         def begin(total: int) -> None:
             progress.total = total
 
-        try:
+        with reading(reference or file):  # a file that cannot be opened has a page of its findings
             page, report = make_report(
                 file,
                 reference,
@@ -130,8 +127,6 @@ def _make(
                 begin=begin,
                 advance=progress.advance,
             )
-        except GGUFError as error:  # a file without a report has a page of its findings
-            raise of_file(error, str(reference or file)) from error
         return page, report, progress.seconds
 
 

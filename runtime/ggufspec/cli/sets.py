@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..files.shard_names import parse_shard_name
 from . import screen, text
-from .paths import check_apart, check_output, check_space, writing
+from .paths import check_apart, check_output, check_space, mention_leftovers, writing
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ def check(plan: SetPlan, *, force: bool) -> None:
 
 def warn(plan: SetPlan) -> None:
     """Say what lies beside the outputs and could be taken for a part of them."""
-    from ..files.atomic import leftovers
-
     for path in plan.paths:
-        for left in leftovers(path):
-            size = text.size(left.stat().st_size)
-            screen.warn(f"{left} ({size}) was left by a run that was killed; it can be removed")
+        mention_leftovers(path)
     stale = other_sets(plan.paths[0])
     if stale:
         more = f" and {len(stale) - 1:,} more" if len(stale) > 1 else ""

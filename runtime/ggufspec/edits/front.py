@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..container.layout import pad_up
 from ..files.arrays import Form, Stored, value_of
@@ -82,31 +82,16 @@ class Front:
 
     def _records(self) -> Iterator[Piece]:
         encoder, scan = Encoder(self.part.form), self.part.scan
-        counts = {"metadata": len(self.entries), "tensors": len(scan.tensors)}
-        fields = self.part.form.layout.sections[0]
-        counted = {field.name: counts[field.counts] for field in fields if field.counts}
-        yield from encoder.record("header", {**scan.header, **counted})
+        header = self.part.header_of(len(self.entries), len(scan.tensors))
+        yield from encoder.record("header", header)
         for key, entry in self.entries.items():
             yield from pair(encoder, key, entry)
         if self.offsets is None:
             view, starts = self.part.source.view, scan.tensors.start
             yield view[starts[0] : scan.metadata_end] if starts else b""
         else:
-            yield from self._infos(encoder, self.offsets)
-
-    def _infos(self, encoder: Encoder, offsets: tuple[int, ...]) -> Iterator[Piece]:
-        columns, view = self.part.scan.tensors, self.part.source.view
-        for row, offset in enumerate(offsets):
-            start, length = columns.name_offset[row], columns.name_length[row]
-            values: dict[str, Any] = {
-                **{name: column[row] for name, column in columns.extra.items()},
-                "name": view[start : start + length],
-                "n_dims": columns.n_dims[row],
-                "dims": columns.dims_of(row),
-                "type": columns.type[row],
-                "offset": offset,
-            }
-            yield from encoder.record("tensors", values)
+            for row, offset in enumerate(self.offsets):
+                yield from encoder.record("tensors", self.part.info_of(row, offset))
 
 
 def pair(encoder: Encoder, key: str, entry: Entry) -> Iterator[Piece]:

@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -51,9 +50,7 @@ class AtomicFile:
         with naming(self.path):
             self.target = resolved(self.path)
             self._mode = mode_of(self.target)
-            self.temporary = self.target.with_name(
-                f"{_prefix(self.target)}.{secrets.token_hex(6)}{SUFFIX}"
-            )
+            self.temporary = temporary_beside(self.target)
             first = next(mode for mode in (self._mode, allowed, _ALL) if mode is not None)
             descriptor = os.open(self.temporary, _NEW, first | _OWN)
             self._file = os.fdopen(descriptor, "wb")
@@ -148,6 +145,13 @@ _OWN = stat.S_IRUSR | stat.S_IWUSR
 _ALL = 0o666
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+
+
+def temporary_beside(target: Path) -> Path:
+    """A new name in the target's folder, of those that `leftovers` finds."""
+    import secrets  # of no use to those who only read
+
+    return target.with_name(f"{_prefix(target)}.{secrets.token_hex(6)}{SUFFIX}")
 
 
 def leftovers(path: str | os.PathLike[str]) -> list[Path]:

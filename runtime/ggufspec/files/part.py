@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..container.scan import Scan
 from ..registry import TensorType, types
@@ -39,6 +39,28 @@ class Part:
     def file(self) -> str:
         """What to call it in messages."""
         return self.source.label
+
+    def header_of(self, keys: int, tensors: int) -> dict[str, Any]:
+        """The fields of the header, for so many keys and tensors."""
+        counts = {"metadata": keys, "tensors": tensors}
+        fields = self.form.layout.sections[0]
+        return {
+            **self.scan.header,
+            **{field.name: counts[field.counts] for field in fields if field.counts},
+        }
+
+    def info_of(self, row: int, offset: int) -> dict[str, Any]:
+        """The fields of a tensor's info, for data at `offset` of a data section."""
+        columns = self.scan.tensors
+        start, length = columns.name_offset[row], columns.name_length[row]
+        return {
+            **{name: column[row] for name, column in columns.extra.items()},
+            "name": self.source.view[start : start + length],
+            "n_dims": columns.n_dims[row],
+            "dims": columns.dims_of(row),
+            "type": columns.type[row],
+            "offset": offset,
+        }
 
     def kind_of(self, number: int) -> TensorType | None:
         """The type of a number in the file's dialect; None for one that nobody uses."""

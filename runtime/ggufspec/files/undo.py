@@ -6,7 +6,6 @@ one has. Whoever opens FILE looks for it, since nobody can tell otherwise which 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ RULE = "GG0905"
 """The rule that a file with an undo file beside it breaks."""
 
 _HEAD = struct.Struct("<QQQQQ")
-_DIGEST = hashlib.sha256().digest_size
+_DIGEST = 32  # bytes of a SHA-256
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,13 @@ class Undo:
         """The content of the undo file."""
         head = _HEAD.pack(self.old_size, self.new_size, self.start, len(self.old), len(self.new))
         body = b"".join((MAGIC, head, self.old, self.new))
-        return body + hashlib.sha256(body).digest()
+        return body + _sha256(body)
 
     @staticmethod
     def unpack(data: bytes) -> Undo | None:
         """The edit that an undo file tells of; None where it is damaged."""
         body, digest = data[:-_DIGEST], data[-_DIGEST:]
-        if not data.startswith(MAGIC) or hashlib.sha256(body).digest() != digest:
+        if not data.startswith(MAGIC) or _sha256(body) != digest:
             return None
         place = len(MAGIC) + _HEAD.size
         old_size, new_size, start, old, new = _HEAD.unpack(body[len(MAGIC) : place])
@@ -65,6 +64,12 @@ class Undo:
             return None
         edit = Undo(old_size, new_size, start, body[place : place + old], body[place + old :])
         return edit if edit.fits else None
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # of no use to those who only look whether there is an undo file
+
+    return hashlib.sha256(data).digest()
 
 
 def undo_path(path: str | os.PathLike[str]) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..container.scan import ByteOrder
 from ..errors import GGUFError
@@ -189,23 +189,13 @@ def _pieces(plan: EndianPlan, threads: int | None) -> Iterator[Piece]:
 
 def front(part: Part, byte_order: ByteOrder) -> Iterator[Piece]:
     """Header, keys and tensor infos of a file in a byte order, up to the padding."""
-    scan, view = part.scan, part.source.view
+    scan = part.scan
     encoder = Encoder(Form(scan.version, byte_order))
     yield from encoder.record("header", scan.header)
     for key in part.metadata:
         yield from encoder.pair(key, part.metadata.stored(key), None)
-    columns = scan.tensors
-    for row in range(len(columns)):
-        start, length = columns.name_offset[row], columns.name_length[row]
-        values: dict[str, Any] = {
-            **{name: column[row] for name, column in columns.extra.items()},
-            "name": view[start : start + length],
-            "n_dims": columns.n_dims[row],
-            "dims": columns.dims_of(row),
-            "type": columns.type[row],
-            "offset": columns.offset[row],
-        }
-        yield from encoder.record("tensors", values)
+    for row, offset in enumerate(scan.tensors.offset):
+        yield from encoder.record("tensors", part.info_of(row, offset))
 
 
 def _as_it_is(part: Part, first: int, last: int) -> Iterator[Piece]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files.atomic import SUFFIX, sync_folder
+from ..files.atomic import sync_folder, temporary_beside
 from .errors import ConversionError
 
 if TYPE_CHECKING:
@@ -89,7 +88,7 @@ class _Step:
                 raise FileExistsError(errno.EEXIST, "a file has the new name", str(self.new))
             if self.new.is_dir():
                 raise IsADirectoryError(errno.EISDIR, "a folder has the new name", str(self.new))
-            backup = _beside(self.new)
+            backup = temporary_beside(self.new)
             self.new.rename(backup)
             self.backup = backup
         try:
@@ -131,7 +130,3 @@ def _one_entry(first: Path, second: Path) -> bool:
         return second.name not in os.listdir(second.parent) and first.samefile(second)  # noqa: PTH208
     except OSError:
         return False
-
-
-def _beside(path: Path) -> Path:
-    return path.with_name(f"{path.name[:32]}.{secrets.token_hex(6)}{SUFFIX}")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 
-from ..files.atomic import SUFFIX, mode_of, naming, sync_folder
+from ..files.atomic import mode_of, naming, sync_folder, temporary_beside
 
 
 class Made(Protocol):
@@ -84,7 +83,7 @@ class _Step:
         with naming(self.made.path):
             if mode_of(target) is None:
                 return
-            self.backup = target.with_name(f"{target.name[:32]}.{secrets.token_hex(6)}{SUFFIX}")
+            self.backup = temporary_beside(target)
             target.rename(self.backup)
             sync_folder(target.parent)
 

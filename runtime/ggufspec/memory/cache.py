@@ -109,7 +109,8 @@ def _window_cells(model: Model, settings: Settings, cells: int) -> int:
 
 def _values(block: Block, model: Model, settings: Settings) -> int:
     """Elements of a row of values; without flash attention all rows are as long as the longest."""
-    if settings.flash_attention or model.latent or block.shared or block.kind[0] not in "fw":
+    attends = not block.shared and (block.keys or block.values)
+    if settings.flash_attention or model.latent or not attends:
         return block.values
     return model.most_values
 

@@ -82,20 +82,20 @@ def describe(file: File) -> Model:
     architecture = name if isinstance(name, str) else ""
     keys = Keys(metadata, architecture)
     notes: list[str] = []
-    rules = KEEPS.get(architecture)
+    rules = KEEPS.get(architecture, Keeps())
     found: list[Block] = []
     window, most_values, uncounted = 0, 0, ""
     try:
         _check_kind(file, architecture)
-        if rules is None:
+        if architecture not in KEEPS:
             notes.append(
                 f"nothing is known here of the architecture {architecture!r:.80}: counted as if "
                 "each block had keys and values of all tokens"
             )
-        found, window, most_values = _blocks(keys, rules or Keeps())
+        found, window, most_values = _blocks(keys, rules)
     except UncountedError as reason:
         uncounted = str(reason)
-    notes += _notes(metadata, keys, rules or Keeps(), uncounted)
+    notes += _notes(metadata, keys, rules, uncounted)
     further = _number(keys, "nextn_predict_layers") or 0
     if further and not uncounted:
         notes.append(
@@ -111,9 +111,9 @@ def describe(file: File) -> Model:
         _tokens(metadata, keys),
         _number(keys, "embedding_length_out") or _number(keys, "embedding_length") or 0,
         _number(keys, "attention.causal") != 0,
-        not uncounted and (rules or Keeps()).cache,
-        (rules or Keeps()).logits and architecture != "clip",
-        bool(rules and rules.latent and _is_latent(keys)),
+        not uncounted and rules.cache,
+        rules.logits and architecture != "clip",
+        rules.latent and _is_latent(keys),
         most_values,
         uncounted,
         tuple(notes),
@@ -190,11 +190,8 @@ def _blocks(keys: Keys, rules: Keeps) -> tuple[list[Block], int, int]:
     lengths = _lengths(keys, heads)
     indexed = _indexed(keys, rules.indexer, used)
     own = _own(keys, rules, count)
-    attending = [
-        place
-        for place in range(min(used, own))
-        if _attends(keys, rules.recurrent, states, place, count)
-    ]
+    attends = _attends(keys, rules.recurrent, states, count)
+    attending = [place for place in range(min(used, own)) if attends[place]]
     _check_heads(keys, heads, heads_kv, attending)
     latent = rules.latent and _is_latent(keys)
     blocks, most_values = [], 0
@@ -305,16 +302,14 @@ def _states(
     return [(place + 1) % every != 0 for place in range(used)]
 
 
-def _attends(
-    keys: Keys, rules: Recurrent | None, states: list[bool], place: int, count: int
-) -> bool:
-    """Whether a block has keys and values."""
+def _attends(keys: Keys, rules: Recurrent | None, states: list[bool], count: int) -> list[bool]:
+    """Which blocks have keys and values."""
     if rules is None or rules.where == "both":
-        return True
+        return [True] * len(states)
     if rules.where == "heads_ffn":
         forward = keys.each("feed_forward_length", count, [0] * count, exact=True)
-        return not states[place] and not forward[place]
-    return not states[place]
+        return [not state and not forward[place] for place, state in enumerate(states)]
+    return [not state for state in states]
 
 
 def _indexed(keys: Keys, rules: Index | None, used: int) -> list[bool]:

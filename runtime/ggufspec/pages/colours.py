@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -57,7 +57,7 @@ def _step(number: int, count: int) -> int:
     return round(number * (STEPS - 1) / (count - 1)) if count > 1 else STEPS // 3
 
 
-def of_cell(cell: Cell, colours: dict[str, Swatch]) -> Swatch:
+def of_cell(cell: Cell, colours: Mapping[str, Swatch]) -> Swatch:
     """The colour of the type that most of the bytes have."""
     return colours[next(iter(cell.types))]
 

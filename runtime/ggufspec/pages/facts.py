@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..cli import text
-from .places import shown
+from .places import Cell, shown
 
 if TYPE_CHECKING:
     from ..files.metadata import Metadata
     from ..files.reader import File
-    from ..files.tensor import Tensor
 
 _OF_ARCHITECTURE = (
     ("context length", "context_length"),
@@ -46,18 +43,11 @@ class Fact(NamedTuple):
     value: str
 
 
-def bits(tensors: Iterable[Tensor]) -> float:
-    """Stored bits a weight of all tensors; 0 where there are no weights."""
-    tensors = list(tensors)
-    weights = sum(prod(tensor.shape) for tensor in tensors)
-    return 8 * sum(tensor.nbytes for tensor in tensors) / weights if weights else 0.0
-
-
 def title(path: Path | None, file: File | None) -> str:
     """The model's own name, or the file's."""
     named = file.metadata.get("general.name") if file else None
     if isinstance(named, (str, bytes)) and named.strip():
-        return shown_text(named)
+        return shown(named)
     return shown(path.name) if path else "GGUF file"
 
 
@@ -66,20 +56,19 @@ def headline(size: int, file: File | None) -> list[Fact]:
     facts = [Fact("size", text.size(size))]
     if file is None:
         return facts
-    tensors = list(file.tensors.values())
+    every = Cell(list(file.tensors.values()))
     told = file.metadata.get("general.architecture")
     if isinstance(told, (str, bytes)):
-        facts.insert(0, Fact("architecture", shown_text(told)))
-    if tensors:
-        weights = sum(prod(tensor.shape) for tensor in tensors)
-        facts.insert(1, Fact("parameters", text.amount(weights)))
-        facts.append(Fact("bits per weight", f"{bits(tensors):.2f}"))
+        facts.insert(0, Fact("architecture", shown(told)))
+    if every.tensors:
+        facts.insert(1, Fact("parameters", text.amount(every.weights)))
+        facts.append(Fact("bits per weight", f"{every.bits:.2f}"))
     number = file.metadata.get("general.file_type")
-    if tensors and isinstance(number, int) and not isinstance(number, bool):
+    if every.tensors and isinstance(number, int) and not isinstance(number, bool):
         from ..recipes import display_name
 
         facts.append(Fact("file type", display_name(number)))
-    elif not tensors:
+    elif not every.tensors:
         facts.append(Fact("tensors", "none"))
     return facts
 
@@ -110,11 +99,6 @@ def further(file: File) -> list[Fact]:
     return facts
 
 
-def shown_text(value: str | bytes) -> str:
-    """A text out of a file, cut where it gets long."""
-    return text.printable(value, 120)
-
-
 def _short(metadata: Metadata, key: str) -> str:
     """A value in one word; "" where there is none, or where it takes more."""
     if key not in metadata:
@@ -123,7 +107,7 @@ def _short(metadata: Metadata, key: str) -> str:
         return _spread(metadata, key)
     value = metadata[key]
     if isinstance(value, (str, bytes)):
-        return shown_text(value)
+        return shown(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 

@@ -45,7 +45,6 @@ class Group:
     hint: str
     reason: str
     example: str
-    area: str
 
     @property
     def more(self) -> int:
@@ -71,7 +70,7 @@ def counts(report: Report) -> dict[str, int]:
 
 
 def _group(rule_id: str, severity: str, found: list[Finding]) -> Group:
-    from ..generated.rules import AREAS, RULES
+    from ..generated.rules import RULES
 
     rule = RULES.get(rule_id)
     return Group(
@@ -83,7 +82,6 @@ def _group(rule_id: str, severity: str, found: list[Finding]) -> Group:
         hint=_hint(found),
         reason=rule.reason if rule else "",
         example=rule.example if rule else "",
-        area=AREAS.get(rule_id[:4], ""),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..cli.text import plural, printable
+from ..cli.text import Brief, plural, printable
 from ..files.arrays import NumberArray
 from ..files.values import architecture_of, known_key
 from .places import shown
@@ -36,7 +36,6 @@ class Row:
     value: str
     meaning: str = ""
     more: str = ""
-    doc: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,17 +92,17 @@ def block(value: str | bytes, limit: int) -> str:
 def _row(metadata: Metadata, key: str, architecture: str | None, room: int) -> Row:
     stored = metadata.stored(key)
     known = known_key(key, architecture)
-    name, kind, doc = shown(key), metadata.type_of(key), known.doc if known else ""
+    name, kind = shown(key), metadata.type_of(key)
     if stored.is_array:
         value, more = _array(metadata, key)
-        return Row(name, kind, value, "", more if len(more) <= room else "", doc)
+        return Row(name, kind, value, "", more if len(more) <= room else "")
     value = metadata[key]
     if not isinstance(value, (str, bytes)):
-        return Row(name, kind, _number(value), _meaning(key, value, known), "", doc)
+        return Row(name, kind, Brief()(value), _meaning(key, value, known))
     if len(value) <= SHORT and b"\n" not in _bytes(value):
-        return Row(name, kind, printable(value), _meaning(key, value, known), "", doc)
+        return Row(name, kind, printable(value), _meaning(key, value, known))
     more = "" if is_template(key) else block(value, LONG)
-    return Row(name, kind, printable(value, SHORT), "", more if len(more) <= room else "", doc)
+    return Row(name, kind, printable(value, SHORT), "", more if len(more) <= room else "")
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -133,15 +132,9 @@ def _items(values: Sequence[Any]) -> Iterator[str]:
         if isinstance(value, (str, bytes)):
             yield f'"{printable(value, 40)}"'
         elif isinstance(value, (bool, int, float)):
-            yield _number(value)
+            yield Brief()(value)
         else:
             yield f"[{plural(len(value), 'element')}]"
-
-
-def _number(value: bool | float) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(value) if isinstance(value, int) else f"{value:.9g}"
 
 
 def _meaning(key: str, value: Any, known: Any) -> str:

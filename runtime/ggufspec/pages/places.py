@@ -105,6 +105,6 @@ def grid(tensors: Iterable[Tensor]) -> Grid:
     return Grid(cells)
 
 
-def shown(name: str) -> str:
-    """A name out of a file, fit to be read."""
+def shown(name: str | bytes) -> str:
+    """A name or a short text out of a file, fit to be read."""
     return printable(name, 120)

@@ -61,7 +61,6 @@ def size_plot(tensors: Sequence[Tensor], shades: Mapping[str, colours.Swatch]) -
 
 def type_plot(grid: Grid, shades: Mapping[str, colours.Swatch]) -> Plot | None:
     """The type of each role in each layer; None where there are no layers."""
-    shades = dict(shades)
     return _heat_map(
         grid,
         grid.cells,
@@ -109,16 +108,13 @@ def bits_plot(grid: Grid, mean: float) -> Plot | None:
     ]
     if not rows:
         return None
-    vectors = [cell for cell in grid.roles.values() if cell.vectors]
+    vectors = Cell([one for cell in grid.roles.values() if cell.vectors for one in cell.tensors])
     left_out = ""
-    if vectors:
-        nbytes = sum(cell.nbytes for cell in vectors)
-        count = sum(len(cell.tensors) for cell in vectors)
-        weights = sum(cell.weights for cell in vectors)
-        mean_of = f", {8 * nbytes / weights:.4g} bits per weight" if weights else ""
+    if vectors.tensors:
+        mean_of = f", {vectors.bits:.4g} bits per weight" if vectors.weights else ""
         left_out = (
-            f"Not drawn: {text.plural(count, 'vector')} (norms, biases and the like), "
-            f"{text.size(nbytes)} or {share(nbytes, whole)}{mean_of}."
+            f"Not drawn: {text.plural(len(vectors.tensors), 'vector')} (norms, biases and the "
+            f"like), {text.size(vectors.nbytes)} or {share(vectors.nbytes, whole)}{mean_of}."
         )
     label = "Bars of bits per weight by role; the table below has the numbers"
     return Plot(

@@ -101,7 +101,7 @@ def _contents(
     opened: File, other: File | None, threads: int | None, advance: Callable[[int], None]
 ) -> dict[str, Any]:
     """What a file that can be opened holds."""
-    from . import colours, facts, metadata, places, plots, tables
+    from . import colours, metadata, places, plots, tables
 
     every = list(opened.tensors.values())
     shades = colours.of_types(every)
@@ -123,7 +123,7 @@ def _contents(
         "size_plot": plots.size_plot(every, shades),
         "roles": tables.roles(grid),
         "type_plot": plots.type_plot(grid, shades),
-        "bits_plot": plots.bits_plot(grid, facts.bits(every)),
+        "bits_plot": plots.bits_plot(grid, places.Cell(every).bits),
         "comparison": comparison,
         "tensors": tables.tensors(every, comparison.by_tensor if comparison else None),
         "kinds": tables.kinds(shades),

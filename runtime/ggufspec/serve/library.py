@@ -34,7 +34,6 @@ class Library:
     def __init__(self, roots: Iterable[Path], secret: str) -> None:
         """roots: folders and files that exist. secret: what keeps ids from being guessed."""
         self._roots = [Path(os.path.realpath(root)) for root in roots]
-        self._names = [root.name or str(root) for root in self._roots]
         self._secret = secret.encode()
         self._places: dict[str, tuple[Path, Path, str]] = {}
 
@@ -58,8 +57,8 @@ class Library:
         return self._shared(*place) if place else None
 
     def _listed(self) -> Iterator[tuple[Path, Path, str]]:
-        for root, name in zip(self._roots, self._names, strict=True):
-            prefix = f"{name}/" if len(self._roots) > 1 and root.is_dir() else ""
+        for root in self._roots:
+            prefix = f"{root.name or root}/" if len(self._roots) > 1 and root.is_dir() else ""
             for path in _gguf_files(root):
                 yield root, path, prefix
 

@@ -10,7 +10,7 @@ const BYTES = new Map<string, number>();
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The bytes that a token stands for; undefined if a character is not of the alphabet. */
-export function bytesOf(token: string): Uint8Array | undefined {
+function bytesOf(token: string): Uint8Array | undefined {
   const bytes = new Uint8Array(token.length);
   for (let i = 0; i < token.length; i++) {
     const byte = BYTES.get(token[i]);

@@ -4,7 +4,7 @@ import { detailWindow } from "./detail.js";
 import { fill, h } from "./dom.js";
 import { say, status } from "./live.js";
 import { openChosen, type Chosen, type Opened } from "./opened.js";
-import { problemOf } from "./problems.js";
+import { messageOf, problemOf } from "./problems.js";
 import { servedFiles } from "./served.js";
 import { setOf } from "./sets.js";
 import { breathe } from "./slices.js";
@@ -82,6 +82,10 @@ function problemCard(one: Chosen, error: unknown): HTMLElement {
     h("p", {}, h("strong", {}, `${title}. `), advice),
     h("p", { class: "hint" }, `${cut(one.name, 120)} – ${cut(detail, 400)}`),
   );
+}
+
+function tellProblem(error: unknown): void {
+  fill(progress, h("p", { class: "problem", role: "alert" }, messageOf(error)));
 }
 
 function show(opened: Opened): void {
@@ -164,7 +168,7 @@ async function begin(): Promise<void> {
       const chosen = addressed();
       if (chosen) void open([chosen]);
     } catch (error) {
-      fill(progress, h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      tellProblem(error);
     }
   };
   addEventListener("hashchange", fromAddress);
@@ -173,7 +177,7 @@ async function begin(): Promise<void> {
     const served = await servedFiles();
     if (served) start.offer(served);
   } catch (error) {
-    fill(progress, h("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    tellProblem(error);
   }
 }
 

@@ -21,9 +21,14 @@ const CASES: readonly (readonly [RegExp, string, string])[] = [
   [/Failed to fetch|NetworkError|Load failed|CORS/i, "The server cannot be reached from this page", "Either it is down or the address is wrong, or it does not allow other pages to read its files (CORS). Download the file and drop it here, or use ggufspec info URL."],
 ];
 
+/** The words of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A problem for people, of whatever was thrown. */
 export function problemOf(error: unknown): Problem {
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = messageOf(error);
   if (error instanceof DOMException && error.name === "NotReadableError") {
     return { title: "The file cannot be read", advice: "It may have changed, or the browser may not read it.", detail };
   }

@@ -1,7 +1,7 @@
 /** The start: drop a file, pick one, give an address, or choose one that is served. */
 import { fill, freshId, h } from "./dom.js";
 import type { Chosen } from "./opened.js";
-import { addressOf } from "./problems.js";
+import { addressOf, messageOf } from "./problems.js";
 import type { ServedFile } from "./served.js";
 import { size, visible } from "./text.js";
 
@@ -49,7 +49,7 @@ export function startOf(open: (chosen: readonly Chosen[]) => void): Start {
     try {
       open([chosenAddress(address.value)]);
     } catch (error) {
-      fill(problem, error instanceof Error ? error.message : String(error));
+      fill(problem, messageOf(error));
       address.focus();
     }
   });

@@ -17,7 +17,15 @@ export const VERDICTS: Readonly<Record<Report["verdict"], { title: string; meani
 export function verdictOf(
   opened: Opened, set: FileSet | undefined,
 ): { verdict: Report["verdict"]; findings: number } {
-  const report = opened.reports.get("strict") as Report;
-  const ofSet = set?.findings.length ?? 0;
-  return { verdict: ofSet ? "invalid" : report.verdict, findings: report.findings.length + ofSet };
+  const { verdict, findings } = together(opened.reports.get("strict") as Report, set);
+  return { verdict, findings: findings.length };
+}
+
+/** A report on the file with what is wrong with its set. */
+export function together(report: Report, set: FileSet | undefined): Report {
+  const ofSet = set?.findings ?? [];
+  return {
+    verdict: ofSet.length ? "invalid" : report.verdict,
+    findings: [...ofSet, ...report.findings],
+  };
 }

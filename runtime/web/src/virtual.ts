@@ -18,7 +18,7 @@ export interface TableOptions {
   readonly columns: readonly Column[];
   /** What the cells of a row show; `row` counts from 0 among those that are listed. */
   readonly cells: (row: number) => readonly Child[];
-  /** What a row without a number of its own is listed as, say after a search. */
+  /** What stands there instead of rows, say after a search. */
   readonly empty: string;
 }
 

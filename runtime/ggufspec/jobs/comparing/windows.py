@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import lcm, prod
 
+from .ordered import batches
 from .pairs import Pair
 from .spans import unit
 
@@ -14,9 +16,6 @@ ELEMENTS = 1 << 18
 
 UNBLOCKED = 256
 """Elements that count as a block where neither of the types has blocks."""
-
-_SMALL = 64
-"""Windows of small tensors that one thread takes at once."""
 
 
 @dataclass(frozen=True)
@@ -39,17 +38,8 @@ def block_size(pair: Pair) -> int:
 
 def windows(pairs: Iterable[Pair], elements: int = ELEMENTS) -> Iterator[list[Window]]:
     """All elements of the pairs in order, in lists that are worth a thread's while."""
-    waiting: list[Window] = []
-    count = 0
-    for number, pair in enumerate(pairs):
-        for window in _of_pair(number, pair, elements):
-            if waiting and (count + window.count > elements or len(waiting) == _SMALL):
-                yield waiting
-                waiting, count = [], 0
-            waiting.append(window)
-            count += window.count
-    if waiting:
-        yield waiting
+    each = (_of_pair(number, pair, elements) for number, pair in enumerate(pairs))
+    return batches(chain.from_iterable(each), elements)
 
 
 def _of_pair(number: int, pair: Pair, elements: int) -> Iterator[Window]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...blocks import dequantize
 from ..comparing.ordered import ordered
 from ..comparing.sums import larger
+from .same import equal_bytes
 from .stretches import (
     Bytes,
     Stretch,
@@ -166,12 +167,7 @@ def _equal(first: Bytes, second: Bytes) -> bool:
     if first.shape != second.shape:
         return False
     if first.flags.c_contiguous and second.flags.c_contiguous:
-        mine, theirs = first.reshape(-1), second.reshape(-1)
-        whole = len(mine) // 8 * 8
-        return bool(
-            (mine[:whole].view(np.uint64) == theirs[:whole].view(np.uint64)).all()
-            and (mine[whole:] == theirs[whole:]).all()
-        )
+        return equal_bytes(first.reshape(-1), second.reshape(-1))
     return bool((first == second).all())
 
 

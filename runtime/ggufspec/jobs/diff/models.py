@@ -111,7 +111,9 @@ def diff(
     if same_fronts(first, second):
         return _behind_same_fronts(first, second, wanted, threads, advance)
     tensors = dict(first.tensors), dict(second.tensors)
-    before, after = (_entries(file, of_one) for file, of_one in _with_sets(first, second))
+    # Each is seen as one file where either is a set: a set and a file have no common numbers.
+    of_one = len(first.parts) > 1 or len(second.parts) > 1
+    before, after = _entries(first, of_one), _entries(second, of_one)
     ignored = [key for key in dict.fromkeys([*before, *after]) if _fits(key, ignore)]
     for key in (FILLER, *ignored):
         before.pop(key, None)
@@ -160,12 +162,6 @@ def _touches(tensor: Tensor, tiles: Sequence[Tile]) -> bool:
     behind = bisect_left(tiles, (tensor.shard, stop))
     last = tiles[behind - 1] if behind else None
     return last is not None and last.shard == tensor.shard and start < last.stop
-
-
-def _with_sets(first: File, second: File) -> list[tuple[File, bool]]:
-    """Each file, and whether it is to be seen as one: a set and a file have no common numbers."""
-    is_set = len(first.parts) > 1 or len(second.parts) > 1
-    return [(first, is_set), (second, is_set)]
 
 
 def _entries(file: File, of_one: bool) -> dict[str, Stored]:

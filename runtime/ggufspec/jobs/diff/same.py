@@ -7,6 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..comparing.ordered import ordered
 
 if TYPE_CHECKING:
@@ -88,15 +91,13 @@ def _differs(first: Part, second: Part, tile: Tile) -> bool:
     count = tile.stop - tile.start
     mine = first.source.read(tile.start, count)
     theirs = second.source.read(tile.start, count)
-    return not _equal(mine, theirs)
+    return not equal_bytes(np.frombuffer(mine, np.uint8), np.frombuffer(theirs, np.uint8))
 
 
-def _equal(first: memoryview, second: memoryview) -> bool:
-    import numpy as np
-
-    mine, theirs = np.frombuffer(first, np.uint8), np.frombuffer(second, np.uint8)
-    whole = len(mine) // 8 * 8
+def equal_bytes(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> bool:
+    """Whether as many bytes, contiguous in both, are the same; compared eight at a time."""
+    whole = len(first) // 8 * 8
     return bool(
-        (mine[:whole].view(np.uint64) == theirs[:whole].view(np.uint64)).all()
-        and (mine[whole:] == theirs[whole:]).all()
+        (first[:whole].view(np.uint64) == second[:whole].view(np.uint64)).all()
+        and (first[whole:] == second[whole:]).all()
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from math import lcm, prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...blocks import byteswap, swap_suffix
+from ..comparing.ordered import batches
 from ..comparing.pairs import Pair
 from ..comparing.spans import obstacle, unit
 
@@ -25,9 +27,6 @@ ELEMENTS = 1 << 18
 
 _BYTES = 1 << 21
 """The same for bytes that nobody can decode."""
-
-_SMALL = 64
-"""Stretches of small tensors that one thread takes at once."""
 
 
 @dataclass(frozen=True)
@@ -64,17 +63,7 @@ def subject_of(number: int, pair: Pair) -> Subject:
 
 def stretches(subjects: Iterable[Subject]) -> Iterator[list[Stretch]]:
     """All of the subjects in order, in lists that are worth a thread's while."""
-    waiting: list[Stretch] = []
-    size = 0
-    for subject in subjects:
-        for stretch in _of_subject(subject):
-            if waiting and (size + stretch.count > ELEMENTS or len(waiting) == _SMALL):
-                yield waiting
-                waiting, size = [], 0
-            waiting.append(stretch)
-            size += stretch.count
-    if waiting:
-        yield waiting
+    return batches(chain.from_iterable(map(_of_subject, subjects)), ELEMENTS)
 
 
 def _of_subject(subject: Subject) -> Iterator[Stretch]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from .hashes import FileHashes, Hashes, KeyHashes, TensorHashes
 from .lanes import CHUNK, DataLane, FileLane, Lane, Piece, TensorLane, run
 
 if TYPE_CHECKING:
+    from ...files.encode import Piece as Bytes
     from ...files.metadata import Metadata
     from ...files.part import Part
     from ...files.reader import File
@@ -132,11 +133,8 @@ def hash_header(part: Part, algorithms: Sequence[str] = ("sha256",)) -> dict[str
     Takes nothing of the file but `part.source.read(offset, size)` and what its scan found, so that
     any source will do, one behind a URL too. Raises what `hash_model` does.
     """
-    hashers = {name: find_algorithm(name).new() for name in algorithms}
-    for data in _read(part, 0, header_size(part)):
-        for hasher in hashers.values():
-            hasher.update(data)
-    return {name: hasher.text() for name, hasher in hashers.items()}
+    chosen = {name: find_algorithm(name) for name in algorithms}
+    return _hashed(_read(part, 0, header_size(part)), chosen)
 
 
 def header_size(part: Part) -> int:
@@ -146,28 +144,29 @@ def header_size(part: Part) -> int:
 
 def hash_metadata(metadata: Metadata, algorithms: Sequence[Algorithm]) -> dict[str, str]:
     """Hashes of all keys and values, in their order, one behind the other as in `hash_keys`."""
-    hashers = {algorithm.name: algorithm.new() for algorithm in algorithms}
-    for key in metadata:
-        for piece in _record(metadata, key):
-            for hasher in hashers.values():
-                hasher.update(piece)
-    return {name: hasher.text() for name, hasher in hashers.items()}
+    pieces = (piece for key in metadata for piece in _record(metadata, key))
+    return _hashed(pieces, {algorithm.name: algorithm for algorithm in algorithms})
 
 
 def hash_keys(metadata: Metadata, algorithms: Sequence[Algorithm]) -> tuple[KeyHashes, ...]:
     """Hashes of each key and value, independent of byte order and version of the file."""
-    found = []
-    for key in metadata:
-        hashers = {algorithm.name: algorithm.new() for algorithm in algorithms}
-        for piece in _record(metadata, key):
-            for hasher in hashers.values():
-                hasher.update(piece)
-        texts = {name: hasher.text() for name, hasher in hashers.items()}
-        found.append(KeyHashes(key, metadata.type_of(key), texts))
-    return tuple(found)
+    chosen = {algorithm.name: algorithm for algorithm in algorithms}
+    return tuple(
+        KeyHashes(key, metadata.type_of(key), _hashed(_record(metadata, key), chosen))
+        for key in metadata
+    )
 
 
-def _record(metadata: Metadata, key: str) -> Iterator[bytes | bytearray | memoryview]:
+def _hashed(pieces: Iterable[Bytes], algorithms: Mapping[str, Algorithm]) -> dict[str, str]:
+    """Hashes of bytes that come in pieces, under the names of the algorithms there."""
+    hashers = {name: algorithm.new() for name, algorithm in algorithms.items()}
+    for piece in pieces:
+        for hasher in hashers.values():
+            hasher.update(piece)
+    return {name: hasher.text() for name, hasher in hashers.items()}
+
+
+def _record(metadata: Metadata, key: str) -> Iterator[Bytes]:
     return Encoder(_CANONICAL).pair(key, metadata.stored(key), None)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ...container.layout import pad_up
 from ...edits.draft import Stamp
@@ -54,16 +54,7 @@ class Item:
 
     def info(self, encoder: Encoder, offset: int) -> bytes:
         """Its record, for another place in a data section."""
-        columns, row = self.part.scan.tensors, self.row
-        values: dict[str, Any] = {
-            **{name: column[row] for name, column in columns.extra.items()},
-            "name": self.name,
-            "n_dims": columns.n_dims[row],
-            "dims": columns.dims_of(row),
-            "type": columns.type[row],
-            "offset": offset,
-        }
-        return b"".join(encoder.record("tensors", values))
+        return b"".join(encoder.record("tensors", self.part.info_of(self.row, offset)))
 
 
 @dataclass(frozen=True)
@@ -174,10 +165,8 @@ class SetPlan:
 
 def head(part: Part, entries: Mapping[str, Entry], tensors: int) -> Iterator[Piece]:
     """The header and the keys of a file in the form of `part`, with that many tensors."""
-    encoder, counts = Encoder(part.form), {"metadata": len(entries), "tensors": tensors}
-    fields = part.form.layout.sections[0]
-    counted = {field.name: counts[field.counts] for field in fields if field.counts}
-    yield from encoder.record("header", {**part.scan.header, **counted})
+    encoder = Encoder(part.form)
+    yield from encoder.record("header", part.header_of(len(entries), tensors))
     for key, entry in entries.items():
         yield from encoder.pair(key, entry, None)
 

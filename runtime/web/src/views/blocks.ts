@@ -1,5 +1,5 @@
 /** Bit pictures: which bits of a block's bytes belong to which code. */
-import { TYPES, type TypeInfo } from "../../../../generated/typescript/src/index.js";
+import { findType, TYPES, type TypeInfo } from "../../../../generated/typescript/src/index.js";
 import { PICTURES, type Picture, type Words } from "../../../../generated/inspector/data.js";
 import { facts, fill, h, svg } from "../dom.js";
 import { counted } from "../text.js";
@@ -22,11 +22,11 @@ export function blocksView(used: readonly string[]): { element: HTMLElement; sho
   const place = h("div");
   const show = (name: string) => {
     select.value = name;
-    const kind = TYPES.find((type) => type.name === name);
+    const kind = findType(name);
     if (kind) fill(place, pictureOf(kind, PICTURES[name]));
   };
   select.addEventListener("change", () => show(select.value));
-  const blocks = own.find((name) => (TYPES.find((type) => type.name === name)?.elements ?? 0) > 1);
+  const blocks = own.find((name) => (findType(name)?.elements ?? 0) > 1);
   show(blocks ?? own[0] ?? "Q4_K");
   const element = h("div", { class: "blocks" }, h("div", { class: "tools" }, h("label", {}, "Type ", select)), place);
   return { element, show };

@@ -7,7 +7,7 @@ import { reportOf, type Opened } from "../opened.js";
 import { problemOf } from "../problems.js";
 import type { FileSet } from "../sets.js";
 import { count, counted, cut, visible } from "../text.js";
-import { VERDICTS } from "../verdict.js";
+import { together, VERDICTS } from "../verdict.js";
 
 const FEW = 20; // findings of one rule that are shown at first
 const GRAVEST = ["error", "warning", "info"] as const;
@@ -34,8 +34,7 @@ export function findingsView(opened: Opened, set: FileSet | undefined): HTMLElem
       fill(place, h("p", { class: "problem", role: "alert" }, `${report.title}. ${report.advice}`));
       return;
     }
-    const findings = [...(set?.findings ?? []), ...report.findings];
-    const verdict = set?.findings.length ? "invalid" : report.verdict;
+    const { verdict, findings } = together(report, set);
     const about = VERDICTS[verdict];
     fill(
       place,

@@ -17,6 +17,7 @@ const SCORES = "tokenizer.ggml.scores";
 const BYTE_LEVEL = "gpt2"; // the tokenizer model whose tokens are written in the byte alphabet
 const LITERAL = ["control", "user-defined"]; // types of tokens that are not in the byte alphabet
 const SHOWN = 300; // characters of a token in the table
+const TYPE_NAMES = KEY_TEXTS.find((entry) => entry.key === TYPES)?.values ?? [];
 
 type Numbers = { readonly length: number; readonly [i: number]: number | bigint };
 
@@ -189,8 +190,7 @@ function meantText(vocabulary: Vocabulary, id: number): string {
 }
 
 function typeName(type: number | bigint): string {
-  const names = KEY_TEXTS.find((entry) => entry.key === TYPES)?.values ?? [];
-  return names.find(([value]) => value === type)?.[1] ?? String(type);
+  return TYPE_NAMES.find(([value]) => value === type)?.[1] ?? String(type);
 }
 
 function scoreText(score: number | bigint): string {
