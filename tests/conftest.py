@@ -7,11 +7,18 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ggufspec.blocks import Backend
 from ggufspec.jobs.sample import write_sample
 from support.pip import UnreachableError
 from support.variants import VARIANTS, using
+
+# A busy machine may take its time over an example.
+settings.register_profile(
+    "patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggufspec.blocks.view import Blocks
@@ -42,7 +42,7 @@ def claimed_bytes(kind: BlockType) -> npt.NDArray[np.bool_]:
     return held
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.sampled_from(["little", "big"]))
 def test_layout(rng: Random, order: str) -> None:
     text = random_layout(rng, "ANY")

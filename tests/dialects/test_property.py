@@ -17,7 +17,7 @@ from support.strategies import files_of_a_dialect
 CONTESTED = sorted({number for dialect in dialects.values() for number in dialect.kinds})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(files_of_a_dialect([1, 8, 32, 64]))
 def test_the_true_dialect_is_found_or_among_those_told(made: tuple[str, bytes]) -> None:
     """Never another reading without a word: names and sizes are the true ones, or disputed."""
@@ -46,7 +46,7 @@ def hostile(draw: st.DrawFn) -> bytes:
     return crafted.file([], infos, bytes(draw(st.integers(0, 700))))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(hostile(), st.sampled_from(["lenient", "strict", "ggml"]))
 def test_a_result_or_an_error(data: bytes, profile: str) -> None:
     options: list[dict[str, Any]] = [{}, {"dialect": "tencent"}, {"dialect": "ik_llama.cpp"}]

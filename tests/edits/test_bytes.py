@@ -59,7 +59,7 @@ def without(found: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(sample=strategies.files(), text=st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_key_comes_and_goes(sample: strategies.Sample, way: str, text: str) -> None:
     with TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def test_a_key_comes_and_goes(sample: strategies.Sample, way: str, text: str) ->
 
 
 @pytest.mark.parametrize("way", ["beside", "copy"])
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(sample=strategies.files(), alignment=st.sampled_from([8, 16, 32, 64, 128, 4096]))
 def test_alignment_moves_the_data(sample: strategies.Sample, way: str, alignment: int) -> None:
     with TemporaryDirectory() as folder:
@@ -196,7 +196,7 @@ def test_blanks_give_way_to_a_longer_header(tmp_path: Path) -> None:
     assert "the data starts at byte" in too_long.why_not
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     sample=strategies.files(),
     room=st.integers(0, 9000),

@@ -44,7 +44,7 @@ def applied(path: Path, document: str, form: Format) -> str:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(sample=strategies.files())
 def test_nothing_is_lost(sample: strategies.Sample, form: Format) -> None:
     with TemporaryDirectory() as folder:

@@ -27,7 +27,6 @@ from support.strategies import Sample, files, sets
 
 EXAMPLES = settings(
     max_examples=int(os.environ.get("GGUFSPEC_FUZZ_EXAMPLES", "100")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

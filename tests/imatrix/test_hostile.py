@@ -60,7 +60,7 @@ def _use(path: Path) -> None:
 
 
 @given(data=FILES)
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_a_matrix_or_one_error(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "matrix"
     path.write_bytes(data)

@@ -27,7 +27,7 @@ def _larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 @given(st.recursive(_ATOMS, _larger, max_leaves=6), st.text("ab.1_ ", min_size=1, max_size=7))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_as_in_python(pattern: str, name: str) -> None:
     assert pattern_of(pattern).search(name) == bool(re.search(pattern, name))
 

@@ -7,6 +7,7 @@ import gzip
 import io
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def test_edges_between_answers(behave: Behaviour) -> None:
             same(site, first=first)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(files(), st.integers(1, 3000), st.booleans())
 def test_any_file_equals_itself_from_a_server(sample: Sample, first: int, ranges: bool) -> None:
     with serving(sample.data, good if ranges else whole) as site:
@@ -232,7 +233,8 @@ def short_chunked(exchange: Exchange, data: bytes, _: int) -> None:
 
 
 def silent(exchange: Exchange, _data: bytes, _: int) -> None:
-    time.sleep(0.6)
+    with suppress(OSError):
+        exchange.connection.recv(1)  # until the client has gone
     exchange.close_connection = True
 
 
@@ -248,10 +250,15 @@ PASSING = {
 }
 
 
+def patience(name: str) -> dict[str, float]:
+    """Little where nothing is to come; elsewhere a busy machine may take its time."""
+    return {"timeout": 1.0} if name == "silent" else {}
+
+
 @pytest.mark.parametrize("name", PASSING)
 def test_what_passes_is_tried_again(llama: bytes, name: str) -> None:
     with serving(llama, once(PASSING[name], 2)) as site:
-        same(site, first=2000, timeout=0.3)
+        same(site, first=2000, **patience(name))
         assert len(site.requests) > 2
 
 
@@ -259,7 +266,7 @@ def test_what_passes_is_tried_again(llama: bytes, name: str) -> None:
 def test_not_for_ever(llama: bytes, name: str) -> None:
     with serving(llama, PASSING[name]) as site:
         with pytest.raises(RemoteError, match="tried 3 times"):
-            ggufspec.open(site.remote(timeout=0.2))
+            ggufspec.open(site.remote(**patience(name)))
         # Half of a range is a step, half of the last bytes is none.
         assert len(site.requests) == 3 or (name == "reset in the middle" and site.sent)
         assert len(site.requests) < 20
@@ -437,8 +444,8 @@ def test_a_slow_drip(llama: bytes) -> None:
             time.sleep(0.05)
 
     began = time.monotonic()
-    fails(behave, llama, errno.ETIMEDOUT, "too slowly", timeout=0.3)
-    assert time.monotonic() - began < 10
+    fails(behave, llama, errno.ETIMEDOUT, "too slowly", timeout=1.0)
+    assert time.monotonic() - began < 60  # all of it would take two minutes
 
 
 def test_more_is_needed_than_is_allowed(llama: bytes) -> None:

@@ -98,7 +98,7 @@ def text_of(value: bytes) -> str | bytes:
         return value
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(files())
 def test_values_come_back(file: tuple[dict[str, Value], dict[str, Any], dict[str, Any]]) -> None:
     metadata, content, options = file
@@ -127,7 +127,7 @@ def check_tensor(tensor: ggufspec.Tensor, value: Any) -> None:
         assert tensor.array().tobytes() == value.astype(value.dtype.newbyteorder("=")).tobytes()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(files(), st.sampled_from([2, 3]), st.sampled_from(["little", "big"]))
 def test_what_was_read_is_written_back(
     file: tuple[dict[str, Value], dict[str, Any], dict[str, Any]], version: int, byte_order: Any

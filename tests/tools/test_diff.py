@@ -21,7 +21,8 @@ from support.strategies import Sample, files
 
 ONES = np.ones((4, 64), np.float32)
 HYPOTHESIS = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 

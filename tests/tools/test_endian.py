@@ -145,7 +145,7 @@ def content(path: Path) -> dict[str, Any]:
         return {"keys": keys, "tensors": tensors, "header": header, "alignment": file.alignment}
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(sample=strategies.files())
 def test_any_file(sample: strategies.Sample) -> None:
     with TemporaryDirectory() as folder:

@@ -126,7 +126,7 @@ def test_whole_file_as_sha256sum() -> None:
     assert done.stdout.split()[1] == theirs.split()[0]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(sample=strategies.files())
 def test_any_file(sample: strategies.Sample) -> None:
     """What is hashed is what the file was made of; keys do not depend on its form."""
@@ -539,7 +539,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_any_part_of_a_manifest_may_be_anything(data: st.DataObject) -> None:
     made: Any = record_of(_small())

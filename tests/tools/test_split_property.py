@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ggufspec
@@ -18,9 +18,7 @@ from support import crafted, oracle
 from support.crafted import Form
 from support.strategies import Sample, files, files_of_a_dialect, sets
 
-QUIET = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+QUIET = settings(max_examples=60, database=None)
 
 LIMITS = st.one_of(
     st.builds(dict, max_tensors=st.integers(1, 4)),
