@@ -133,7 +133,7 @@ def content(path: Path) -> dict[str, Any]:
             return [bits(item) for item in value]
         return value
 
-    with ggufspec.open(path) as file:
+    with ggufspec.open(path, dialect="ggml") as file:
         keys = {
             key: (file.metadata.type_of(key), bits(file.metadata[key])) for key in file.metadata
         }
@@ -151,10 +151,10 @@ def test_any_file(sample: strategies.Sample) -> None:
     with TemporaryDirectory() as folder:
         path, other, back = (Path(folder, name) for name in ("a.gguf", "b.gguf", "c.gguf"))
         path.write_bytes(sample.data)
-        plan = convert_endian(path, other)
+        plan = convert_endian(path, other, dialect="ggml")  # some sizes are a fork's, too
         assert plan.byte_order != sample.byte_order
         assert len(other.read_bytes()) == len(sample.data)
-        convert_endian(other, back)
+        convert_endian(other, back, dialect="ggml")
         assert back.read_bytes() == sample.data
         with np.errstate(all="ignore"):
             assert content(other) == content(path)

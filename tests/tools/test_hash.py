@@ -137,7 +137,7 @@ def test_any_file(sample: strategies.Sample) -> None:
         for tensor, one in zip(sample.tensors, made.tensors, strict=True):
             assert one.hashes["sha256"] == hashlib.sha256(tensor.data).hexdigest()
         assert made.files[0].whole["sha256"] == hashlib.sha256(sample.data).hexdigest()
-        convert_endian(path, other)
+        convert_endian(path, other, dialect="ggml")  # some sizes are a fork's, too
         turned = hashed(other)
         assert (turned.keys, turned.metadata) == (made.keys, made.metadata)
         assert read_manifest(json.dumps(record_of(path)).encode()) == made

@@ -37,7 +37,7 @@ def tiles(
     size = unit * max(1, elements // weights)
     buffer: NDArray[np.float32] | None = None
     for chunk in tensor.chunks(size=size):
-        data = np.frombuffer(chunk, np.uint8)
+        data: NDArray[np.uint8] = np.frombuffer(chunk, np.uint8)
         data = data.reshape(1, -1) if tensor.rows <= 1 else data.reshape(-1, unit)
         stored = data.shape[1] - kind.info.row_prefix
         shape = (len(data), stored // kind.bytes * kind.elements)

@@ -32,5 +32,5 @@ def _zero(values: Floats, name: str) -> NDArray[np.bool_]:
     if kind.name in QUANTIZERS and QUANTIZERS[kind.name].weighted is None:
         return np.zeros((*values.shape[:-1], 0), np.bool_)
     blocks = values.reshape(*values.shape[:-1], values.shape[-1] // kind.elements, kind.elements)
-    zero: NDArray[np.bool_] = np.logical_and.reduce(blocks == 0, axis=-1)
+    zero: NDArray[np.bool_] = (blocks == 0).all(axis=-1)
     return zero

@@ -125,7 +125,7 @@ def _measured(
         power=power,
         # Exact as the sum of products is: (b - a)^2 = a^2 + b^2 - 2ab.
         product=(strength + power - noise) / 2,
-        largest=larger(abs(float(error.max())), abs(float(error.min()))),
+        largest=larger(abs(float(np.max(error))), abs(float(np.min(error)))),
         weighted_error=weighted[0],
         weighted_signal=weighted[1],
         importance=weighted[2],
