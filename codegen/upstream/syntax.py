@@ -124,7 +124,7 @@ class Unit:
                 return self.value(node.named_children[0])
             case "cast_expression":
                 value = self.value(node.child_by_field_name("value"))
-                return self._cast(_text(node.child_by_field_name("type")), value)
+                return self.cast(_text(node.child_by_field_name("type")), value)
             case "sizeof_expression":
                 return self.size_of(_sizeof_name(node))
             case "unary_expression":
@@ -136,7 +136,7 @@ class Unit:
                 return _said(node, _binary, _operator(node), left, right)
         raise UnreadError(f"{_text(node)[:60]!r} has no value that is known")
 
-    def _cast(self, name: str, value: Number) -> Number:
+    def cast(self, name: str, value: Number) -> Number:
         """The value in another type: integers wrap."""
         name = self.resolved(" ".join(name.split()))
         if name in {"float", "double"}:
@@ -253,7 +253,7 @@ class File:
             label, kind = _text(name), _text(node.child_by_field_name("type"))
             try:
                 value = self.unit.value(child.child_by_field_name("value"))
-                self.unit.numbers[label] = self.unit._cast(kind, value)
+                self.unit.numbers[label] = self.unit.cast(kind, value)
                 self.unit.places[label] = self.place(child)
             except UnreadError as error:
                 self.unit.unread[label] = Unread(str(error), self.place(child))

@@ -162,9 +162,9 @@ def _of_archive(path: Path, advance: Callable[[int], None]) -> Found:
                 mode="r|", fileobj=cast(BinaryIO, limited), bufsize=1 << 20
             ) as archive:
                 yield from _of_tar(archive, path)
+    except UnreadError:
+        raise
     except (tarfile.TarError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        if isinstance(error, UnreadError):
-            raise
         raise UnreadError(f"{path} is neither a folder nor a source archive: {error}") from None
     except OSError as error:
         if error.errno is not None:
